@@ -53,7 +53,7 @@ static void parse(const struct record_span *span, enum record_kind kind)
     struct arena arena;
     struct err err = {0};
     arena_init(&arena);
-    if (record_parse(&record, span->len % 2 == 0, &arena, &input, &err) == ERR_OK)
+    if (record_parse(&record, span->len % 2 == 0, true, &arena, &input, &err) == ERR_OK)
         FUZZ_CLAIM((input.listed.path != NULL) != (input.listed.text != NULL));
     arena_deinit(&arena);
     free(bytes);

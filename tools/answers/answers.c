@@ -2,6 +2,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/decide/extraction.h"
 #include "wire/answer.h"
 #include "wire/problem.h"
 
@@ -38,6 +39,23 @@ static enum err_code check_prompt(const struct answers_model *model, struct err 
                    name);
 }
 
+static enum err_code check_asking(struct answers_model *model, struct err *err)
+{
+    const struct engine_info *info = engine_describe(model->engine);
+    const unsigned top = model->options->top_k;
+    model->asking = model->options->asking;
+    if (info->task == ENGINE_ANSWER) {
+        if (top < 1 || top > EXTRACTION_TOP_MAX)
+            return err_set(err, ERR_UNUSABLE, "%s: top_k: for answers it must be from 1 to %d",
+                           model->options->dir, EXTRACTION_TOP_MAX);
+        model->asking.question.top = top;
+    }
+    if (asking_check(&model->asking, 1u << info->task, err) ||
+        vector_form_check(&model->asking.vector, info, err))
+        return err_prefix(err, "%s: ", model->options->dir);
+    return ERR_OK;
+}
+
 enum err_code answers_model_open(struct answers_model *out, const struct answers_options *options,
                                  struct err *err)
 {
@@ -51,7 +69,7 @@ enum err_code answers_model_open(struct answers_model *out, const struct answers
                        "%s: a zero-shot model has no labels of its own; attnd-predict takes "
                        "--candidate-labels",
                        options->dir);
-    return check_prompt(out, err);
+    return check_prompt(out, err) || check_asking(out, err) ? err->code : ERR_OK;
 }
 
 void answers_model_close(struct answers_model *model)
@@ -112,6 +130,7 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .model_digest = model->digest,
                             .info = info,
                             .result = *result,
+                            .vector = model->asking.vector,
                             .explanation = model->options->explain ? &explanation : NULL,
                             .text = row->text,
                             .text_len = row->text_len};
@@ -119,6 +138,8 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
         return NULL;
     }
+    if (result->vector != NULL)
+        vector_form_scale(&model->asking.vector, info, result->vector);
     if (model->options->explain &&
         engine_explain(model->engine, &source, &row->prepared, &model->options->how, result->label,
                        &row->arena, &explanation, &row->err))

@@ -16,6 +16,7 @@
 #define ATTND_TOOLS_ANSWERS_ANSWERS_H
 
 #include "engine/engine.h"
+#include "tools/answers/asking.h"
 
 #include <limits.h>
 
@@ -28,17 +29,19 @@ struct answers_options {
     struct explain_options how;
     unsigned top_k;          /* 0: all */
     const char *prompt_name; /* of an embedding's prompts; NULL: the default one */
+    struct asking asking;
 };
 
 struct answers_model {
     const struct answers_options *options;
     struct engine_model *engine;
+    struct asking asking;    /* the options', with the number of answers to a question */
     char name[NAME_MAX + 1]; /* the last part of the directory's path */
     char digest[72];
 };
 
-/* Errors begin with the directory; ERR_UNUSABLE also for a model without labels of its own, or
- * without the prompt. Close it in any case. */
+/* Errors begin with the directory; ERR_UNUSABLE also for a model without labels of its own, without
+ * the prompt, or whose task does not take what is asked. Close it in any case. */
 enum err_code answers_model_open(struct answers_model *out, const struct answers_options *options,
                                  struct err *err);
 void answers_model_close(struct answers_model *model);

@@ -33,6 +33,13 @@ static enum err_code set_top_k(const struct cli_option *option, void *target, co
     return answer_words_top_k(value, &options->local.format.top_k, err);
 }
 
+static enum err_code set_asked(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
+{
+    struct batch_options *options = target;
+    return asking_set(&options->local.answers.asking, option->name, value, err);
+}
+
 static enum err_code set_explain(const struct cli_option *option, void *target, const char *value,
                                  struct err *err)
 {
@@ -44,6 +51,7 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
 }
 
 #define FIELD(field) CLI_FIELD(struct batch_options, field)
+#define ASKED .type = CLI_OTHER, .apply = set_asked
 
 static const struct cli_option table[] = {
     {.name = "model",
@@ -90,7 +98,8 @@ static const struct cli_option table[] = {
      .type = CLI_OTHER,
      .value = "N|all",
      .apply = set_top_k,
-     .help = "How many labels to tell, best first (default: 1)."},
+     .help = "How many labels to tell, or answers, or words for each masked token, best first "
+             "(default: 1)."},
     {.name = "explain",
      .type = CLI_OTHER,
      .value = "METHOD",
@@ -101,6 +110,46 @@ static const struct cli_option table[] = {
      FIELD(local.answers.prompt_name),
      .value = "NAME",
      .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
+    {.name = "aggregation",
+     ASKED,
+     .value = "HOW",
+     .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
+             "average."},
+    {.name = "question",
+     ASKED,
+     .value = "S",
+     .help = "Question answering: what is asked of each text. A member or column question of "
+             "--data comes first."},
+    {.name = "doc-stride",
+     ASKED,
+     .value = "N",
+     .help = "Question answering: tokens that two windows of a long text share."},
+    {.name = "max-seq-len",
+     ASKED,
+     .value = "N",
+     .help = "Question answering: tokens of a window (default: 384, or what the model reads)."},
+    {.name = "max-answer-len",
+     ASKED,
+     .value = "N",
+     .help = "Question answering: tokens of an answer (default: 15)."},
+    {.name = "handle-impossible-answer",
+     FIELD(local.answers.asking.question.may_be_empty),
+     .help = "Question answering: the answer may be empty."},
+    {.name = "align-to-words",
+     ASKED,
+     .value = "true|false",
+     .help = "Question answering: whether answers are whole words (default: true)."},
+    {.name = "dimensions",
+     ASKED,
+     .value = "N",
+     .help = "Embedding: only the first N numbers of a vector."},
+    {.name = "normalize",
+     FIELD(local.answers.asking.vector.is_scaled),
+     .help = "Embedding: scales what is left to length 1."},
+    {.name = "encoding",
+     ASKED,
+     .value = "NAME",
+     .help = "Embedding: " VECTOR_ENCODING_NAMES " (default: float)."},
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     {.name = "threads",
@@ -186,6 +235,7 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err)
     out->remote.explain = out->explain;
     out->remote.prompt_name = out->local.answers.prompt_name;
     out->local.answers.top_k = out->local.format.top_k;
+    out->remote.asking = out->local.answers.asking;
     out->remote.format = out->local.format;
     out->remote.pause_ms = REMOTE_PAUSE_MS;
     if (out->threads == 0)
@@ -230,6 +280,17 @@ static char *list_inputs(const struct sources *sources)
     char *out = copy(text);
     free(text);
     return out;
+}
+
+/* "" where nothing is asked; a question of any length as its digest. */
+static char *describe_asking(const struct asking *asking)
+{
+    char members[ASKING_JSON_BYTES], hash[SHA256_HEX_BYTES] = "", text[2 * ASKING_JSON_BYTES];
+    asking_write(members, asking);
+    if (asking->question.text != NULL)
+        sha256_hex(asking->question.text, asking->question.len, hash);
+    snprintf(text, sizeof text, "%s%s%s", members, hash[0] != '\0' ? "question " : "", hash);
+    return strdup(text);
 }
 
 /* Digest of the listed files that exist: of their names and digests, in this order; "none" if none
@@ -300,6 +361,7 @@ enum err_code batch_options_state(struct output_state *out, const struct batch_o
     out->top_k = copy(options->local.format.top_k > 0 ? top_k : "all");
     out->explain = copy(options->explain);
     out->fields = copy(fields);
+    out->asked = describe_asking(&options->local.answers.asking);
     out->url = copy(options->remote.url);
     bool ok = true;
 #define X(key, name) ok = ok && out->key != NULL;

@@ -34,6 +34,7 @@ enum err_code local_open(struct local **out, const struct local_model *model, st
     local->model = model;
     local->reader.model = model->answers.engine;
     local->reader.prompt_name = model->options->answers.prompt_name;
+    local->reader.reading.aggregation = model->answers.asking.aggregation;
     return answers_open(&local->answers, &model->answers, err);
 }
 
@@ -51,10 +52,16 @@ static void prepare(void *context, struct answers_row *row)
     struct local *local = context;
     const struct record *record = &local->chunk->records[row->index];
     struct record_input *input = &local->inputs[row->index];
-    bool is_image = engine_describe(local->reader.model)->kind == ENGINE_IMAGE;
-    if (record_parse(record, is_image, &row->arena, input, &row->err)) {
+    const struct engine_info *info = engine_describe(local->reader.model);
+    local->reader.question = local->model->answers.asking.question;
+    if (record_parse(record, info->kind == ENGINE_IMAGE, info->task == ENGINE_ANSWER, &row->arena,
+                     input, &row->err)) {
         err_prefix(&row->err, "%s: line %u: ", input->listed.file, record->line);
         return;
+    }
+    if (input->question != NULL) {
+        local->reader.question.text = input->question;
+        local->reader.question.len = input->question_len;
     }
     input_reader_prepare(&local->reader, &input->listed, &row->arena, &row->prepared, &row->err);
     row->text = local->reader.text;

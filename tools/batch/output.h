@@ -34,6 +34,7 @@
     X(top_k, "--top-k")                                                                            \
     X(explain, "--explain")                                                                        \
     X(fields, "--text-field or --image-field")                                                     \
+    X(asked, "what is asked beside the inputs")                                                    \
     X(url, "--url")
 
 /* Digests of the model's files beside its weights, which must be the same, too; "none": there is no

@@ -91,8 +91,8 @@ static enum err_code take_json_id(const struct json_t *object, struct arena *are
 }
 
 static enum err_code take_members(const struct record *record, const struct json_t *object,
-                                  bool is_image, struct arena *arena, struct record_input *out,
-                                  struct err *err)
+                                  bool is_image, bool asks, struct arena *arena,
+                                  struct record_input *out, struct err *err)
 {
     const struct record_form *form = record->form;
     const char *text, *image, *pair;
@@ -101,6 +101,8 @@ static enum err_code take_members(const struct record *record, const struct json
         copy_member(object, form->text_field, arena, &text, &text_len, err) ||
         copy_member(object, form->image_field, arena, &image, &image_len, err) ||
         copy_member(object, "text_pair", arena, &pair, &pair_len, err))
+        return err->code;
+    if (asks && copy_member(object, "question", arena, &out->question, &out->question_len, err))
         return err->code;
     if (image != NULL && (text == NULL || is_image))
         return take_image(record, out, image, image_len, arena, err);
@@ -111,8 +113,8 @@ static enum err_code take_members(const struct record *record, const struct json
     return pair != NULL ? take_pair(out, pair, pair_len, err) : ERR_OK;
 }
 
-static enum err_code parse_json(const struct record *record, bool is_image, struct arena *arena,
-                                struct record_input *out, struct err *err)
+static enum err_code parse_json(const struct record *record, bool is_image, bool asks,
+                                struct arena *arena, struct record_input *out, struct err *err)
 {
     struct json_t *object;
     if (doc_parse(&object, record->bytes, record->len, &json_limits, err))
@@ -120,7 +122,7 @@ static enum err_code parse_json(const struct record *record, bool is_image, stru
     if (strcmp(doc_type_name(object), "an object") != 0)
         err_set(err, ERR_UNUSABLE, "expected an object, found %s", doc_type_name(object));
     else
-        take_members(record, object, is_image, arena, out, err);
+        take_members(record, object, is_image, asks, arena, out, err);
     doc_free(object);
     return err->code;
 }
@@ -135,6 +137,7 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
     } wanted[] = {{form->text_field, &form->text},
                   {form->image_field, &form->image},
                   {"text_pair", &form->pair},
+                  {"question", &form->question},
                   {"id", &form->id}};
     char names[200] = "";
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
@@ -198,8 +201,8 @@ enum err_code record_read_header(struct record_form *form, const char *bytes, si
     return err->code;
 }
 
-static enum err_code parse_csv(const struct record *record, bool is_image, struct arena *arena,
-                               struct record_input *out, struct err *err)
+static enum err_code parse_csv(const struct record *record, bool is_image, bool asks,
+                               struct arena *arena, struct record_input *out, struct err *err)
 {
     const struct record_form *form = record->form;
     struct csv csv;
@@ -210,6 +213,10 @@ static enum err_code parse_csv(const struct record *record, bool is_image, struc
                        form->columns);
     if (form->id != RECORD_NO_COLUMN && csv.fields[form->id].len > 0)
         out->id = csv.fields[form->id].text;
+    if (asks && form->question != RECORD_NO_COLUMN && csv.fields[form->question].len > 0) {
+        out->question = csv.fields[form->question].text;
+        out->question_len = csv.fields[form->question].len;
+    }
     if (form->image != RECORD_NO_COLUMN && (form->text == RECORD_NO_COLUMN || is_image)) {
         const struct csv_field *image = &csv.fields[form->image];
         return take_image(record, out, image->text, image->len, arena, err);
@@ -222,8 +229,8 @@ static enum err_code parse_csv(const struct record *record, bool is_image, struc
 
 /* ---- all ---- */
 
-enum err_code record_parse(const struct record *record, bool is_image, struct arena *arena,
-                           struct record_input *out, struct err *err)
+enum err_code record_parse(const struct record *record, bool is_image, bool asks,
+                           struct arena *arena, struct record_input *out, struct err *err)
 {
     *out = (struct record_input){.listed = {.file = record->form->path, .line = record->line}};
     if (record->is_too_long)
@@ -232,9 +239,9 @@ enum err_code record_parse(const struct record *record, bool is_image, struct ar
     case RECORD_LINE:
         return take_text(out, record->bytes, record->len);
     case RECORD_JSON:
-        return parse_json(record, is_image, arena, out, err);
+        return parse_json(record, is_image, asks, arena, out, err);
     case RECORD_CSV:
-        return parse_csv(record, is_image, arena, out, err);
+        return parse_csv(record, is_image, asks, arena, out, err);
     case RECORD_FILE:
         out->listed.file = out->listed.path = record->bytes;
         out->listed.is_image = record->is_image;

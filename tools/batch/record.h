@@ -2,7 +2,7 @@
  * CSV, or the name of a file; and what it says when it is read.
  *
  *     struct record_input input;
- *     if (record_parse(&record, &form, &arena, &input, &err) == ERR_OK)
+ *     if (record_parse(&record, is_image, asks, &arena, &input, &err) == ERR_OK)
  *         ... input.listed, as attnd-predict has it; input.id ...
  *
  * Threads: no state.
@@ -29,7 +29,7 @@ struct record_form {
     const char *text_field, *image_field; /* members of JSON; columns of CSV are numbers: */
     char separator;
     unsigned columns;
-    int text, image, pair, id; /* RECORD_NO_COLUMN: there is none */
+    int text, image, pair, question, id; /* RECORD_NO_COLUMN: there is none */
 };
 
 struct record {
@@ -43,16 +43,19 @@ struct record {
 
 struct record_input {
     struct listed_input listed;
+    const char *question; /* [question_len] to a model that answers questions; NULL: none */
+    size_t question_len;
     const char *id; /* NULL: none, or a number */
     bool has_number;
     long long number; /* the id, if it is a whole number */
 };
 
-/* `is_image` is which of text and image is taken where a record has both. Strings are the record's
- * or the arena's, and the record's bytes have a NUL behind them. ERR_MALFORMED, ERR_UNUSABLE and
- * ERR_TOO_LARGE for a record that cannot be used, without its place; ERR_NO_MEMORY. */
-enum err_code record_parse(const struct record *record, bool is_image, struct arena *arena,
-                           struct record_input *out, struct err *err);
+/* `is_image` is which of text and image is taken where a record has both; `asks`: a member or a
+ * column `question` is taken, too. Strings are the record's or the arena's, and the record's bytes
+ * have a NUL behind them. ERR_MALFORMED, ERR_UNUSABLE and ERR_TOO_LARGE for a record that cannot be
+ * used, without its place; ERR_NO_MEMORY. */
+enum err_code record_parse(const struct record *record, bool is_image, bool asks,
+                           struct arena *arena, struct record_input *out, struct err *err);
 
 /* Reads the names of columns from the first record of a CSV source. ERR_UNUSABLE: neither a text
  * nor an image is among them. */

@@ -62,7 +62,11 @@ static bool is_asked(const struct remote_server *server, const struct json_t *mo
 static enum err_code take_models(struct remote_server *server, const struct json_t *models,
                                  bool *has_digests, struct err *err)
 {
-    unsigned found = 0, images = 0;
+    static const struct {
+        const char *name;
+        enum engine_task task;
+    } known[] = {{"tag", ENGINE_TAG}, {"answer", ENGINE_ANSWER}, {"embed", ENGINE_EMBED}};
+    unsigned found = 0, images = 0, tasks = 0;
     *has_digests = true;
     buffer_clear(&server->identity);
     server->inputs_max = INPUTS_DEFAULT;
@@ -73,6 +77,9 @@ static enum err_code take_models(struct remote_server *server, const struct json
             continue;
         found++;
         images += strcmp(text_of(model, "kind"), "image") == 0;
+        for (size_t t = 0; t < sizeof known / sizeof *known; t++)
+            if (strcmp(text_of(model, "task"), known[t].name) == 0)
+                tasks |= 1u << known[t].task;
         unsigned inputs = whole_of(model, "inputs_max", INPUTS_DEFAULT);
         unsigned bytes = whole_of(model, "body_bytes_max", BODY_BYTES);
         server->inputs_max = inputs < server->inputs_max ? inputs : server->inputs_max;
@@ -84,10 +91,13 @@ static enum err_code take_models(struct remote_server *server, const struct json
         *has_digests = *has_digests && digest[0] != '\0'; /* "": it is not yet computed */
     }
     server->takes_images = found > 0 && images == found;
+    server->asks = tasks >> ENGINE_ANSWER & 1;
     if (found == 0)
         return err_set(err, ERR_UNUSABLE, "%s: it serves no model named '%.100s'",
                        server->options->url,
                        server->options->model != NULL ? server->options->model : "(default)");
+    if (asking_check(&server->options->asking, tasks, err))
+        return err_prefix(err, "%s: ", server->options->url);
     return server->identity.failed ? err_no_memory(err, server->identity.len) : ERR_OK;
 }
 
@@ -203,9 +213,12 @@ static enum err_code add_file(const struct remote *remote, const struct listed_i
     return err->code;
 }
 
-static enum err_code write_input(struct remote *remote, const struct listed_input *input,
+static enum err_code write_input(struct remote *remote, const struct record_input *record,
                                  struct err *err)
 {
+    const struct engine_question *all = &remote->server->options->asking.question;
+    const struct listed_input *input = &record->listed;
+    const char *question = record->question != NULL ? record->question : all->text;
     struct buffer *out = &remote->piece;
     buffer_clear(out);
     buffer_text(out, "{");
@@ -216,6 +229,11 @@ static enum err_code write_input(struct remote *remote, const struct listed_inpu
     if (err->code == ERR_OK && input->pair != NULL) {
         buffer_text(out, ",");
         add_text(out, "text_pair", input->pair, strlen(input->pair), err);
+    }
+    if (err->code == ERR_OK && question != NULL && !input->is_image) {
+        buffer_text(out, ",");
+        add_text(out, "question", question,
+                 record->question != NULL ? record->question_len : all->len, err);
     }
     buffer_text(out, "}");
     return out->failed ? err_no_memory(err, out->len) : err->code;
@@ -237,6 +255,9 @@ static void begin_envelope(struct remote *remote)
         buffer_json_string(out, options->prompt_name, strlen(options->prompt_name));
         buffer_text(out, ",");
     }
+    char asking[ASKING_JSON_BYTES];
+    asking_write(asking, &options->asking);
+    buffer_text(out, asking);
     if (options->explain != NULL && strcmp(options->explain, "default") != 0)
         buffer_format(out, "\"explain\":\"%s\",", options->explain);
     else if (options->explain != NULL)
@@ -297,8 +318,9 @@ static enum err_code prepare(struct remote *remote, struct row *row, const struc
 {
     *row = (struct row){0};
     arena_init(&row->arena);
-    if (!record_parse(record, remote->server->takes_images, &row->arena, &row->input, &row->err))
-        write_input(remote, &row->input.listed, &row->err);
+    if (!record_parse(record, remote->server->takes_images, remote->server->asks, &row->arena,
+                      &row->input, &row->err))
+        write_input(remote, &row->input, &row->err);
     if (row->err.code != ERR_OK && record->line > 0)
         err_prefix(&row->err, "%s: line %u: ", row->input.listed.file, record->line);
     else if (row->err.code != ERR_OK)

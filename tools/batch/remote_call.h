@@ -6,6 +6,7 @@
 #define ATTND_TOOLS_BATCH_REMOTE_CALL_H
 
 #include "engine/base/err.h"
+#include "tools/answers/asking.h"
 #include "tools/batch/result.h"
 #include "tools/client/buffer.h"
 #include "tools/client/connection.h"
@@ -20,9 +21,10 @@ enum { REMOTE_ATTEMPTS = 8, REMOTE_PAUSE_MS = 250 };
 
 struct remote_options {
     const char *url;
-    const char *model;              /* a name; NULL: the server's default */
-    const char *explain;            /* a method, or "default"; NULL: none */
-    const char *prompt_name;        /* NULL: the model's */
+    const char *model;       /* a name; NULL: the server's default */
+    const char *explain;     /* a method, or "default"; NULL: none */
+    const char *prompt_name; /* NULL: the model's */
+    struct asking asking;
     const char *key_file, *ca_file; /* NULL: none; the system's authorities */
     struct result_format format;
     unsigned pause_ms;       /* before the second attempt; it doubles, to 32 times as much */
@@ -36,6 +38,7 @@ struct remote_server {
     struct buffer authorization;
     struct buffer identity; /* name, version and digest of the models that may answer */
     bool takes_images;      /* and no texts */
+    bool asks;              /* a model that may answer takes questions */
     unsigned inputs_max;
     size_t body_bytes_max;
 };

@@ -40,17 +40,25 @@ static enum err_code find_kind(const struct message *message, bool model_takes_i
 
 /* ---- prepare ---- */
 
-static enum err_code prepare(const struct engine_model *engine, const struct engine_source *source,
-                             struct arena *arena, struct message_input *out, struct err *err)
+static enum err_code prepare(const struct message *message, const struct engine_model *engine,
+                             struct engine_source *source, struct arena *arena,
+                             struct message_input *out, struct err *err)
 {
+    const struct engine_question own = source->question;
+    source->pixels_max = MESSAGE_PIXELS_MAX;
+    source->prompt_name = message->prompt_name;
     if (source->kind == ENGINE_TEXT) {
         out->text = source->bytes;
         out->text_len = source->len;
+        source->reading.aggregation = message->asking.aggregation;
+        source->question = message->asking.question;
+    }
+    if (own.text != NULL) {
+        source->question.text = own.text;
+        source->question.len = own.len;
     }
     return engine_prepare(engine, source, NULL, arena, &out->prepared, err);
 }
-
-/* ---- the JSON body ---- */
 
 /* ---- all ---- */
 
@@ -81,19 +89,15 @@ enum err_code message_prepare(const struct message *message, const struct engine
         if (err->code != ERR_OK)
             return err->code;
         struct engine_source source = call.items[0].source;
-        source.pixels_max = MESSAGE_PIXELS_MAX;
-        source.prompt_name = message->prompt_name;
         if (!engine_reads(info, source.kind))
             return err_set(err, ERR_UNUSABLE, "the model takes %s",
                            takes_images ? "images" : "texts");
-        return prepare(engine, &source, arena, out, err);
+        return prepare(message, engine, &source, arena, out, err);
     }
-    const struct engine_source source = {.kind = kind == MESSAGE_IMAGE ? ENGINE_IMAGE : ENGINE_TEXT,
-                                         .bytes = message->value,
-                                         .len = message->len,
-                                         .pixels_max = MESSAGE_PIXELS_MAX,
-                                         .prompt_name = message->prompt_name};
-    return prepare(engine, &source, arena, out, err);
+    struct engine_source source = {.kind = kind == MESSAGE_IMAGE ? ENGINE_IMAGE : ENGINE_TEXT,
+                                   .bytes = message->value,
+                                   .len = message->len};
+    return prepare(message, engine, &source, arena, out, err);
 }
 
 void message_make_id(char out[MESSAGE_OWN_ID_BYTES], const char *topic, int partition,

@@ -8,7 +8,7 @@
 #ifndef ATTND_TOOLS_STREAM_MESSAGE_H
 #define ATTND_TOOLS_STREAM_MESSAGE_H
 
-#include "engine/engine.h"
+#include "tools/answers/asking.h"
 
 #include <stdint.h>
 
@@ -21,6 +21,7 @@ struct message {
     const char *content_type; /* NULL: by is_json */
     bool is_json;
     const char *prompt_name; /* of an embedding's prompts; NULL: the default one */
+    struct asking asking;    /* a question of the message comes first */
 };
 
 struct message_input {

@@ -146,6 +146,7 @@ static void prepare(void *context, struct answers_row *row)
                                     .len = item->message.len,
                                     .bytes_max = batch->options->message_bytes_max,
                                     .prompt_name = batch->model->options->prompt_name,
+                                    .asking = batch->model->asking,
                                     .content_type = kafka_header(&item->message, "content-type"),
                                     .is_json = strcmp(batch->options->input, "json") == 0};
     message_prepare(&message, batch->model->engine, &row->arena, &input, &row->err);

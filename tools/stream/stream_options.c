@@ -17,7 +17,15 @@ enum { FILE_BYTES_MAX = 1024 * 1024 };
 
 /* ---- the table ---- */
 
+static enum err_code set_asked(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
+{
+    struct stream_options *options = target;
+    return asking_set(&options->answers.asking, option->name, value, err);
+}
+
 #define FIELD(field) CLI_FIELD(struct stream_options, field)
+#define ASKED .type = CLI_OTHER, .apply = set_asked
 
 static const struct cli_option table[] = {
     {.name = "config",
@@ -53,7 +61,8 @@ static const struct cli_option table[] = {
      FIELD(top_k),
      .value = "N|all",
      .fallback = "1",
-     .help = "Number of labels in an answer, best first."},
+     .help = "Number of labels in an answer, of answers to a question, or of words for each masked "
+             "token, best first."},
     {.name = "explain",
      FIELD(explain),
      .value = "METHOD",
@@ -65,6 +74,48 @@ static const struct cli_option table[] = {
      .value = "NAME",
      .fallback = "",
      .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
+    {.name = "aggregation",
+     ASKED,
+     .value = "HOW",
+     .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
+             "average."},
+    {.name = "question",
+     ASKED,
+     .value = "TEXT",
+     .help = "Question answering: what is asked of each text. A question of the message comes "
+             "first."},
+    {.name = "doc_stride",
+     ASKED,
+     .value = "N",
+     .help = "Question answering: tokens that two windows of a long text share."},
+    {.name = "max_seq_len",
+     ASKED,
+     .value = "N",
+     .help = "Question answering: tokens of a window (default: 384, or what the model reads)."},
+    {.name = "max_answer_len",
+     ASKED,
+     .value = "N",
+     .help = "Question answering: tokens of an answer (default: 15)."},
+    {.name = "handle_impossible_answer",
+     ASKED,
+     .value = "true|false",
+     .help = "Question answering: whether the answer may be empty (default: false)."},
+    {.name = "align_to_words",
+     ASKED,
+     .value = "true|false",
+     .help = "Question answering: whether answers are whole words (default: true)."},
+    {.name = "dimensions",
+     ASKED,
+     .value = "N",
+     .help = "Embedding: only the first N numbers of a vector."},
+    {.name = "normalize",
+     ASKED,
+     .value = "true|false",
+     .help = "Embedding: whether what is left is scaled to length 1 (default: false)."},
+    {.name = "encoding",
+     ASKED,
+     .value = "NAME",
+     .help = "Embedding: " VECTOR_ENCODING_NAMES " (default: float)."},
     {.type = CLI_HEADING, .help = "Kafka"},
     {.name = "brokers",
      FIELD(brokers),
@@ -255,6 +306,26 @@ static enum err_code set_text(const struct cli_option *option, struct stream_opt
     return err->code ? err_prefix(err, "$.%s: ", option->name) : ERR_OK;
 }
 
+/* An option of a task: a string, a number or a boolean, as it stands in a request. */
+static enum err_code set_word(const struct cli_option *option, struct stream_options *options,
+                              const struct json_t *value, struct err *err)
+{
+    char digits[DOC_NUMBER_BYTES];
+    const char *word = doc_as_string(value);
+    bool is_true = false;
+    if (word == NULL && doc_number_text(value, digits))
+        word = digits;
+    else if (word == NULL &&
+             doc_get_bool(options->file, "$", option->name, &is_true, &(struct err){0}) == ERR_OK)
+        word = is_true ? "true" : "false";
+    if (word == NULL)
+        err_set(err, ERR_UNUSABLE, "expected a string, a number or a boolean, found %s",
+                doc_type_name(value));
+    else
+        cli_option_set(option, options, word, err);
+    return err->code ? err_prefix(err, "$.%s: ", option->name) : ERR_OK;
+}
+
 static enum err_code set_number(const struct cli_option *option, struct stream_options *options,
                                 struct err *err)
 {
@@ -283,8 +354,9 @@ static enum err_code take_member(void *context, const char *key, const struct js
         return err_set(err, ERR_UNUSABLE, "$.%s: unknown key; did you mean \"%s\"?", printable,
                        nearest);
     }
-    return option->type == CLI_TEXT ? set_text(option, context, value, err)
-                                    : set_number(option, context, err);
+    return option->type == CLI_TEXT    ? set_text(option, context, value, err)
+           : option->type == CLI_OTHER ? set_word(option, context, value, err)
+                                       : set_number(option, context, err);
 }
 
 static enum err_code read_file(struct stream_options *options, struct err *err)

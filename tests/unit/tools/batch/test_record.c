@@ -11,7 +11,7 @@ static enum err_code parse(const struct record_form *form, const char *bytes, bo
 {
     struct record record = {.form = form, .bytes = bytes, .len = strlen(bytes), .line = 7};
     err = (struct err){0};
-    return record_parse(&record, is_image, &arena, &input, &err);
+    return record_parse(&record, is_image, true, &arena, &input, &err);
 }
 
 static const struct record_form json = {
@@ -123,7 +123,7 @@ START_TEST(record_that_was_too_long_is_an_error)
     const struct record_form form = {.kind = RECORD_LINE, .path = "a.log"};
     const struct record record = {.form = &form, .bytes = "", .line = 3, .is_too_long = true};
     err = (struct err){0};
-    ck_assert_int_eq(record_parse(&record, false, &arena, &input, &err), ERR_TOO_LARGE);
+    ck_assert_int_eq(record_parse(&record, false, false, &arena, &input, &err), ERR_TOO_LARGE);
     ck_assert_str_eq(err.text, "longer than 16777216 bytes");
     ck_assert_uint_eq(input.listed.line, 3);
 }

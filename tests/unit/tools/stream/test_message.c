@@ -77,6 +77,27 @@ START_TEST(message_that_cannot_be_read_says_why)
 }
 END_TEST
 
+START_TEST(message_brings_its_own_question_or_takes_the_one_for_all)
+{
+    static const char own[] = "{\"text\": \"lot A1\", \"question\": \"Which lot is it?\"}";
+    open_model("tests/data/answers/qa-bert-0");
+    struct message message = {.value = "lot A1", .len = 6, .bytes_max = 4096};
+    ck_assert_int_eq(message_prepare(&message, engine, &arena, &input, &err), ERR_UNUSABLE);
+    ck_assert_msg(strstr(err.text, "question: it is missing") != NULL, "%s", err.text);
+    err = (struct err){0};
+    message.asking.question.text = "Lot?";
+    message.asking.question.len = 4;
+    ck_assert_int_eq(message_prepare(&message, engine, &arena, &input, &err), ERR_OK);
+    const unsigned tokens = input.prepared.tokens;
+    message.value = own;
+    message.len = strlen(own);
+    message.content_type = "application/json";
+    ck_assert_int_eq(message_prepare(&message, engine, &arena, &input, &err), ERR_OK);
+    ck_assert_uint_gt(input.prepared.tokens, tokens);
+    close_model();
+}
+END_TEST
+
 START_TEST(message_context_goes_along)
 {
     static const char json[] = "application/json";
@@ -129,6 +150,7 @@ START_TEST(message_id_is_what_the_server_takes)
 }
 END_TEST
 
-SUITE("message", message_context_goes_along, message_is_a_text_as_it_came_or_by_its_type,
+SUITE("message", message_brings_its_own_question_or_takes_the_one_for_all,
+      message_context_goes_along, message_is_a_text_as_it_came_or_by_its_type,
       message_that_cannot_be_read_says_why, message_for_an_image_model_is_a_picture,
       message_id_follows_from_its_place, message_id_is_what_the_server_takes)

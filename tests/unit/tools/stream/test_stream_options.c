@@ -35,7 +35,8 @@ static void refused(const char *json, const char *flag, const char *why)
 }
 
 #define NEEDED                                                                                     \
-    "\"model\": \"./m\", \"brokers\": \"b:1\", \"topics\": \"logs, maps\", \"output_topic\": \"o\""
+    "\"model\": \"./m\", \"brokers\": \"b:1\", \"topics\": \"logs, maps\", \"output_topic\": "     \
+    "\"o\""
 
 START_TEST(options_come_from_the_file_and_flags_override_it)
 {
@@ -75,6 +76,25 @@ START_TEST(options_that_are_wrong_are_refused_with_their_key)
 }
 END_TEST
 
+START_TEST(what_is_asked_of_a_task_comes_as_in_a_request)
+{
+    ck_assert_msg(read_with("{" NEEDED ", \"question\": \"Which pin?\", \"doc_stride\": 3, "
+                            "\"align_to_words\": false, \"normalize\": \"true\", "
+                            "\"aggregation\": \"max\", \"dimensions\": 8}",
+                            "--dimensions=9") == ERR_OK,
+                  "%s", err.text);
+    const struct asking *asking = &options.answers.asking;
+    ck_assert_str_eq(asking->question.text, "Which pin?");
+    ck_assert_uint_eq(asking->question.overlap, 4);
+    ck_assert(asking->question.keeps_tokens && asking->vector.is_scaled);
+    ck_assert_int_eq(asking->aggregation, AGGREGATION_MAX);
+    ck_assert_uint_eq(asking->vector.dimensions, 9);
+    refused("{" NEEDED ", \"aggregation\": \"last\"}", NULL, "$.aggregation: expected none");
+    refused("{" NEEDED ", \"question\": []}", NULL, "$.question: expected a string");
+    refused("{" NEEDED "}", "--encoding=int4", "--encoding");
+}
+END_TEST
+
 START_TEST(a_session_may_not_outlast_the_poll_interval)
 {
     refused("{" NEEDED ", \"session_timeout_ms\": 5000, \"max_poll_interval_ms\": 4000}", NULL,
@@ -95,6 +115,7 @@ START_TEST(the_example_can_be_read)
 }
 END_TEST
 
-SUITE("stream_options", the_example_can_be_read, options_come_from_the_file_and_flags_override_it,
+SUITE("stream_options", what_is_asked_of_a_task_comes_as_in_a_request, the_example_can_be_read,
+      options_come_from_the_file_and_flags_override_it,
       options_that_are_wrong_are_refused_with_their_key,
       a_session_may_not_outlast_the_poll_interval)

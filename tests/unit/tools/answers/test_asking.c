@@ -1,0 +1,100 @@
+/* What only models of some tasks take: by name, refused where the task is another, as JSON. */
+#include "tests/support/suite.h"
+#include "tools/answers/asking.h"
+
+#include <string.h>
+
+static struct asking asking;
+static struct err err;
+
+static void set(const char *name, const char *value)
+{
+    ck_assert_msg(asking_set(&asking, name, value, &err) == ERR_OK, "%s: %s", name, err.text);
+}
+
+static void refused(const char *name, const char *value, const char *why)
+{
+    err = (struct err){0};
+    ck_assert_int_eq(asking_set(&asking, name, value, &err), ERR_UNUSABLE);
+    ck_assert_msg(strstr(err.text, why) != NULL, "%s: %s", name, err.text);
+    err = (struct err){0};
+}
+
+static void expect_json(const char *json)
+{
+    char written[ASKING_JSON_BYTES];
+    asking_write(written, &asking);
+    ck_assert_str_eq(written, json);
+}
+
+START_TEST(asking_is_set_by_the_names_of_a_request)
+{
+    asking = (struct asking){0};
+    expect_json("");
+    set("aggregation", "average");
+    set("question", "Which pin?");
+    set("doc-stride", "0");
+    set("max_seq_len", "96");
+    set("max-answer-len", "7");
+    set("handle-impossible-answer", NULL);
+    set("align_to_words", "false");
+    set("dimensions", "8");
+    set("normalize", "true");
+    set("encoding", "ubinary");
+    ck_assert_uint_eq(asking.question.len, strlen("Which pin?"));
+    ck_assert_uint_eq(asking.question.overlap, 1);
+    expect_json("\"aggregation\":\"average\",\"doc_stride\":0,\"max_seq_len\":96,"
+                "\"max_answer_len\":7,\"dimensions\":8,\"encoding\":\"ubinary\","
+                "\"handle_impossible_answer\":true,\"align_to_words\":false,\"normalize\":true,");
+    set("align_to_words", "true");
+    set("normalize", "false");
+    ck_assert(!asking.question.keeps_tokens && !asking.vector.is_scaled);
+}
+END_TEST
+
+/* 13 digits would not be a number of tokens; each name has its own words. */
+START_TEST(asking_that_is_wrong_says_what_is_expected)
+{
+    asking = (struct asking){0};
+    refused("aggregation", "last", "none, simple, first, max or average");
+    refused("question", "", "empty");
+    refused("doc_stride", "-1", "100000");
+    refused("max_seq_len", "0", "from 1 to 100000");
+    refused("max_answer_len", "1234567890123", "from 1 to 100000");
+    refused("align_to_words", "yes", "true or false");
+    refused("dimensions", "0", "from 1");
+    refused("encoding", "int4", VECTOR_ENCODING_NAMES);
+    expect_json("");
+}
+END_TEST
+
+START_TEST(asking_of_another_task_is_refused_by_name)
+{
+    static const struct {
+        const char *name, *value, *said;
+        enum engine_task task;
+    } rows[] = {{"aggregation", "simple", "aggregation: ", ENGINE_TAG},
+                {"question", "a", "question, ", ENGINE_ANSWER},
+                {"doc_stride", "3", "doc_stride, ", ENGINE_ANSWER},
+                {"handle_impossible_answer", "true", "handle_impossible_answer, ", ENGINE_ANSWER},
+                {"align_to_words", "false", "align_to_words: ", ENGINE_ANSWER},
+                {"dimensions", "3", "dimensions, ", ENGINE_EMBED},
+                {"normalize", "true", "normalize: ", ENGINE_EMBED},
+                {"encoding", "int8", "encoding, ", ENGINE_EMBED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asking = (struct asking){0};
+        set(rows[i].name, rows[i].value);
+        const unsigned own = 1u << rows[i].task, all = (1u << (ENGINE_SPARSE + 1)) - 1;
+        ck_assert_int_eq(asking_check(&asking, own, &err), ERR_OK);
+        ck_assert_int_eq(asking_check(&asking, all, &err), ERR_OK);
+        ck_assert_int_eq(asking_check(&asking, all & ~own, &err), ERR_UNUSABLE);
+        ck_assert_msg(strstr(err.text, rows[i].said) != NULL, "%s", err.text);
+        err = (struct err){0};
+    }
+    asking = (struct asking){0};
+    ck_assert_int_eq(asking_check(&asking, 1u << ENGINE_CLASSIFY, &err), ERR_OK);
+}
+END_TEST
+
+SUITE("asking", asking_is_set_by_the_names_of_a_request, asking_that_is_wrong_says_what_is_expected,
+      asking_of_another_task_is_refused_by_name)

@@ -1,0 +1,130 @@
+#include "tools/answers/asking.h"
+
+#include "engine/cli/cli.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOKENS_MAX = 100000 };
+
+static enum err_code set_truth(bool *out, const char *value, struct err *err)
+{
+    *out = value == NULL || strcmp(value, "true") == 0;
+    return *out || strcmp(value, "false") == 0
+               ? ERR_OK
+               : err_set(err, ERR_UNUSABLE, "expected true or false");
+}
+
+static enum err_code set_count(unsigned *out, const char *value, unsigned least, unsigned most,
+                               struct err *err)
+{
+    size_t number = 0;
+    if (cli_option_parse_whole(value, least, most, &number, err) == ERR_OK)
+        *out = (unsigned)number;
+    return err->code;
+}
+
+enum err_code asking_set(struct asking *out, const char *name, const char *value, struct err *err)
+{
+    struct engine_question *question = &out->question;
+    const size_t len = value != NULL ? strlen(value) : 0;
+    char key[32];
+    snprintf(key, sizeof key, "%s", name);
+    for (char *at = key; (at = strchr(at, '-')) != NULL;)
+        *at = '_';
+    if (strcmp(key, "aggregation") == 0)
+        return aggregation_find(value, len, &out->aggregation)
+                   ? ERR_OK
+                   : err_set(err, ERR_UNUSABLE, "expected none, simple, first, max or average");
+    if (strcmp(key, "encoding") == 0)
+        return vector_encoding_find(value, len, &out->vector.encoding)
+                   ? ERR_OK
+                   : err_set(err, ERR_UNUSABLE, "expected " VECTOR_ENCODING_NAMES);
+    if (strcmp(key, "question") == 0) {
+        question->text = value;
+        question->len = len;
+        return len > 0 ? ERR_OK : err_set(err, ERR_UNUSABLE, "empty");
+    }
+    if (strcmp(key, "doc_stride") == 0) {
+        if (set_count(&question->overlap, value, 0, TOKENS_MAX, err) == ERR_OK)
+            question->overlap++; /* 0: the default */
+        return err->code;
+    }
+    if (strcmp(key, "max_seq_len") == 0)
+        return set_count(&question->tokens_max, value, 1, TOKENS_MAX, err);
+    if (strcmp(key, "max_answer_len") == 0)
+        return set_count(&question->length_max, value, 1, TOKENS_MAX, err);
+    if (strcmp(key, "handle_impossible_answer") == 0)
+        return set_truth(&question->may_be_empty, value, err);
+    if (strcmp(key, "align_to_words") == 0) {
+        bool aligns = true;
+        if (set_truth(&aligns, value, err) == ERR_OK)
+            question->keeps_tokens = !aligns;
+        return err->code;
+    }
+    if (strcmp(key, "dimensions") == 0)
+        return set_count(&out->vector.dimensions, value, 1, INT_MAX, err);
+    if (strcmp(key, "normalize") == 0)
+        return set_truth(&out->vector.is_scaled, value, err);
+    return err_set(err, ERR_INTERNAL, "no option of a task is called %s", name);
+}
+
+static bool asks(const struct engine_question *question)
+{
+    return question->text != NULL || question->overlap > 0 || question->tokens_max > 0 ||
+           question->length_max > 0 || question->may_be_empty || question->keeps_tokens;
+}
+
+static bool forms(const struct vector_form *vector)
+{
+    return vector->dimensions > 0 || vector->encoding != VECTOR_FLOAT || vector->is_scaled;
+}
+
+enum err_code asking_check(const struct asking *asking, unsigned tasks, struct err *err)
+{
+    if (asking->aggregation != AGGREGATION_OWN && (tasks >> ENGINE_TAG & 1) == 0)
+        return err_set(err, ERR_UNUSABLE, "aggregation: the model does not tag tokens");
+    if (asks(&asking->question) && (tasks >> ENGINE_ANSWER & 1) == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "question, doc_stride, max_seq_len, max_answer_len, "
+                       "handle_impossible_answer, align_to_words: the model answers no questions");
+    if (forms(&asking->vector) && (tasks >> ENGINE_EMBED & 1) == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "dimensions, encoding, normalize: the model answers no vectors");
+    return ERR_OK;
+}
+
+void asking_write(char out[ASKING_JSON_BYTES], const struct asking *asking)
+{
+    static const char *const aggregations[] = {[AGGREGATION_NONE] = "none",
+                                               [AGGREGATION_SIMPLE] = "simple",
+                                               [AGGREGATION_FIRST] = "first",
+                                               [AGGREGATION_MAX] = "max",
+                                               [AGGREGATION_AVERAGE] = "average"};
+    const struct engine_question *question = &asking->question;
+    const struct {
+        const char *name;
+        unsigned number; /* 0: it is not told */
+        unsigned less;   /* of the number */
+    } counts[] = {{"doc_stride", question->overlap, 1},
+                  {"max_seq_len", question->tokens_max, 0},
+                  {"max_answer_len", question->length_max, 0},
+                  {"dimensions", asking->vector.dimensions, 0}};
+    int len = 0;
+    out[0] = '\0';
+    if (asking->aggregation != AGGREGATION_OWN)
+        len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"aggregation\":\"%s\",",
+                        aggregations[asking->aggregation]);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].number > 0)
+            len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"%s\":%u,",
+                            counts[i].name, counts[i].number - counts[i].less);
+    if (asking->vector.encoding != VECTOR_FLOAT)
+        len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"encoding\":\"%s\",",
+                        vector_encoding_name(asking->vector.encoding));
+    snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "%s%s%s",
+             question->may_be_empty ? "\"handle_impossible_answer\":true," : "",
+             question->keeps_tokens ? "\"align_to_words\":false," : "",
+             asking->vector.is_scaled ? "\"normalize\":true," : "");
+}
