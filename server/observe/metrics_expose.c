@@ -118,6 +118,9 @@ static void write_requests(struct metrics_text *text, struct metrics *metrics, e
     }
 }
 
+/* Only what was observed: routes times models times buckets would be half of the page. rate() and
+ * histogram_quantile() of a series that is not there yet are nothing, and of one at zero NaN; no
+ * alert tells these apart. */
 static void write_request_duration(struct metrics_text *text, struct metrics *metrics,
                                    enum metric_id id)
 {
@@ -126,7 +129,7 @@ static void write_request_duration(struct metrics_text *text, struct metrics *me
         for (const struct metrics_series *series;
              (series = next_series(metrics, &slot, true)) != NULL;) {
             const char *const values[] = {metrics->routes[route], series->name};
-            put_histogram(text, series, id, route, values, exists_at_zero(metrics, route, series));
+            put_histogram(text, series, id, route, values, false);
         }
     }
 }

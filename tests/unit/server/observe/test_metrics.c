@@ -23,7 +23,6 @@ START_TEST(metrics_exist_at_zero_before_traffic)
         "attnd_requests_total{route=\"/healthz\",model=\"\",code=\"200\"}",
         "attnd_requests_total{route=\"/healthz\",model=\"\",code=\"500\"}",
         "attnd_requests_total{route=\"other\",model=\"\",code=\"404\"}",
-        "attnd_request_duration_seconds_count{route=\"/predict\",model=\"kernel-bert\"}",
         "attnd_stage_duration_seconds_bucket{model=\"wafer-vit\",stage=\"parse\",le=\"0.0005\"}",
         "attnd_stage_duration_seconds_bucket{model=\"wafer-vit\",stage=\"encode\",le=\"30\"}",
         "attnd_predictions_total{model=\"wafer-vit\",label=\"Scratch\",decision=\"auto\"}",
@@ -67,6 +66,10 @@ START_TEST(metrics_do_not_invent_combinations_at_zero)
     ck_assert_sample(
         page, "attnd_request_duration_seconds_count{route=\"other\",model=\"wafer-vit\"}", -1);
     ck_assert_sample(page, "attnd_prediction_score_count{model=\"kernel-bert\"}", -1);
+    ck_assert_sample(
+        page, "attnd_request_duration_seconds_count{route=\"/predict\",model=\"wafer-vit\"}", -1);
+    ck_assert_sample(page, "attnd_request_duration_seconds_count{route=\"/predict\",model=\"\"}",
+                     -1);
     ck_assert_uint_lt(exposition_samples(page), 520);
     exposition_free(page);
     metrics_close(metrics);
