@@ -8,10 +8,7 @@
 #include "learn/eval/fit/logit_adjustment.h"
 #include "learn/ngrams/ngram_branch.h"
 #include "learn/train/checkpoint/export.h"
-#include "learn/train/conclude_numbers.h"
-#include "learn/train/conclude_pairs.h"
-#include "learn/train/conclude_tags.h"
-#include "learn/train/conclude_vectors.h"
+#include "learn/train/conclude_once.h"
 #include "learn/train/loop/run.h"
 #include "learn/train/loop/run_output.h"
 

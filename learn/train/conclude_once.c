@@ -1,0 +1,231 @@
+#include "learn/train/conclude_once.h"
+
+#include "learn/eval/number_reference.h"
+#include "learn/eval/report/number_report.h"
+#include "learn/eval/report/rerank_report.h"
+#include "learn/eval/report/retrieval_report.h"
+#include "learn/eval/report/span_report.h"
+#include "learn/train/loop/run.h"
+
+#include <stdlib.h>
+
+struct closing {
+    const struct conclude_progress *progress;
+    const char *data_path;     /* how a report names the validation part */
+    struct dataset validation; /* items of its own, which borrow the corpus's texts */
+    struct engine_model *model;
+    struct evaluation_options how;
+    size_t total; /* inputs that are evaluated */
+};
+
+static void pass_on(void *context, size_t done)
+{
+    const struct closing *closing = context;
+    closing->progress->call(closing->progress->context, done, closing->total);
+}
+
+/* Lists the validation part as attnd-eval would read it: of an embedding's pairs both texts in one
+ * item. */
+static enum err_code list_validation(struct closing *closing, struct run *run, struct err *err)
+{
+    const struct corpus_items *from = &run->corpus.validation;
+    const size_t step = run->corpus.groups.are_pairs ? 2 : 1;
+    const struct dataset_item *all = from->part->dataset.items;
+    struct dataset *out = &closing->validation;
+    *out = (struct dataset){.kind = from->part->dataset.kind};
+    arena_init(&out->arena);
+    out->items = calloc(from->count + 1, sizeof *out->items);
+    if (out->items == NULL)
+        return err_no_memory(err, from->count * sizeof *out->items);
+    for (size_t i = 0; i + step <= from->count; i += step) {
+        struct dataset_item *item = &out->items[out->count++];
+        *item = all[from->item[i]];
+        if (step == 2) {
+            item->pair = all[from->item[i + 1]].input;
+            item->pair_len = all[from->item[i + 1]].input_len;
+        }
+    }
+    return ERR_OK;
+}
+
+/* Close it in any case. */
+static enum err_code closing_open(struct closing *out, struct run *run,
+                                  const struct conclude_progress *progress, struct err *err)
+{
+    const struct train_options *options = run->options;
+    *out = (struct closing){
+        .progress = progress,
+        .data_path = options->validation != NULL ? options->validation : options->data,
+        .how = {.threads = run->threads, .progress = progress->call != NULL ? pass_on : NULL}};
+    out->how.context = out;
+    if (engine_open(&out->model, options->out, &(struct engine_options){0}, err))
+        return err_prefix(err, "%s: ", options->out);
+    if (list_validation(out, run, err) == ERR_OK)
+        out->total = out->validation.count;
+    return err->code;
+}
+
+static void closing_close(struct closing *closing)
+{
+    engine_close(closing->model);
+    dataset_close(&closing->validation);
+}
+
+/* ---- a regression ---- */
+
+static enum err_code report_numbers(const struct number_assessment *assessment,
+                                    const struct run *run, struct err *err)
+{
+    const struct history *history = &run->history;
+    struct number_report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
+    if (epochs == NULL)
+        return err_no_memory(err, history->count * sizeof *epochs);
+    for (unsigned i = 0; i < history->count; i++)
+        epochs[i] =
+            (struct number_report_epoch){.train_loss = history->epochs[i].train_loss,
+                                         .validation_loss = history->epochs[i].validation_loss,
+                                         .rmse = history->epochs[i].rmse,
+                                         .rate = history->epochs[i].rate};
+    const struct number_report report = {.model_dir = run->options->out,
+                                         .assessment = assessment,
+                                         .epochs = epochs,
+                                         .epoch_count = history->count};
+    number_report_write(&report, run->options->out, err);
+    free(epochs);
+    return err->code;
+}
+
+/* Live numbers are compared with a reference; of several outputs there is none. */
+enum err_code conclude_numbers(struct run *run, const struct conclude_progress *progress,
+                               struct conclusion *out, struct err *err)
+{
+    struct closing closing;
+    struct number_assessment assessment = {0};
+    const struct train_options *options = run->options;
+    if (closing_open(&closing, run, progress, err) ||
+        number_assessment_take(&assessment, closing.model, &closing.validation, closing.data_path,
+                               err) ||
+        number_assessment_run(&assessment, &closing.how, err))
+        goto out;
+    if (assessment.outputs == 1 &&
+        number_reference_write(options->out, options->version, &assessment, err))
+        goto out;
+    if (report_numbers(&assessment, run, err))
+        goto out;
+    out->judged = true;
+    out->errors = assessment.errors[0];
+out:
+    number_assessment_close(&assessment);
+    closing_close(&closing);
+    return err->code;
+}
+
+/* ---- an embedding ---- */
+
+static enum err_code report_vectors(const struct retrieval *retrieval, const struct run *run,
+                                    struct err *err)
+{
+    const struct history *history = &run->history;
+    struct retrieval_report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
+    if (epochs == NULL)
+        return err_no_memory(err, history->count * sizeof *epochs);
+    for (unsigned i = 0; i < history->count; i++)
+        epochs[i] =
+            (struct retrieval_report_epoch){.train_loss = history->epochs[i].train_loss,
+                                            .validation_loss = history->epochs[i].validation_loss,
+                                            .ndcg = history->epochs[i].ndcg,
+                                            .rate = history->epochs[i].rate};
+    const struct retrieval_report report = {.model_dir = run->options->out,
+                                            .retrieval = retrieval,
+                                            .epochs = epochs,
+                                            .epoch_count = history->count};
+    retrieval_report_write(&report, run->options->out, err);
+    free(epochs);
+    return err->code;
+}
+
+enum err_code conclude_vectors(struct run *run, const struct conclude_progress *progress,
+                               struct conclusion *out, struct err *err)
+{
+    struct closing closing;
+    struct retrieval retrieval = {0};
+    if (closing_open(&closing, run, progress, err) ||
+        retrieval_take(&retrieval, closing.model, &closing.validation, closing.data_path, err))
+        goto out;
+    closing.total = retrieval.dataset->count; /* of a pair both texts */
+    if (retrieval_run(&retrieval, &closing.how, err) || report_vectors(&retrieval, run, err))
+        goto out;
+    out->judged = true;
+    out->ndcg = retrieval.vectors.ndcg;
+    out->ndcg_words = retrieval.words[LEXICAL_BM25].ndcg;
+out:
+    retrieval_close(&retrieval);
+    closing_close(&closing);
+    return err->code;
+}
+
+/* ---- a cross-encoder ---- */
+
+enum err_code conclude_pairs(struct run *run, const struct conclude_progress *progress,
+                             struct conclusion *out, struct err *err)
+{
+    struct closing closing;
+    struct rerank rerank = {0};
+    const struct rerank_report report = {.model_dir = run->options->out, .rerank = &rerank};
+    if (!closing_open(&closing, run, progress, err) &&
+        !rerank_take(&rerank, closing.model, &closing.validation, closing.data_path, err) &&
+        !rerank_run(&rerank, &closing.how, err) &&
+        !rerank_report_write(&report, run->options->out, err)) {
+        out->judged = true;
+        out->accuracy = rerank.accuracy;
+        out->ndcg = rerank.scores.ndcg;
+        out->ndcg_words = rerank.words[LEXICAL_BM25].ndcg;
+    }
+    rerank_close(&rerank);
+    closing_close(&closing);
+    return err->code;
+}
+
+/* ---- a model of tags ---- */
+
+static enum err_code report_tags(const struct span_assessment *assessment, const struct run *run,
+                                 struct err *err)
+{
+    const struct history *history = &run->history;
+    struct span_report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
+    if (epochs == NULL)
+        return err_no_memory(err, history->count * sizeof *epochs);
+    for (unsigned i = 0; i < history->count; i++)
+        epochs[i] =
+            (struct span_report_epoch){.train_loss = history->epochs[i].train_loss,
+                                       .validation_loss = history->epochs[i].validation_loss,
+                                       .span_f1 = history->epochs[i].span_f1,
+                                       .rate = history->epochs[i].rate};
+    const struct span_report report = {.model_dir = run->options->out,
+                                       .assessment = assessment,
+                                       .epochs = epochs,
+                                       .epoch_count = history->count};
+    span_report_write(&report, run->options->out, err);
+    free(epochs);
+    return err->code;
+}
+
+enum err_code conclude_tags(struct run *run, const struct conclude_progress *progress,
+                            struct conclusion *out, struct err *err)
+{
+    struct closing closing;
+    struct span_assessment spans = {0};
+    if (!closing_open(&closing, run, progress, err) &&
+        !span_assessment_take(&spans, closing.model, &closing.validation, closing.data_path, err) &&
+        !span_assessment_run(&spans, &closing.how, err) && !report_tags(&spans, run, err)) {
+        out->judged = true;
+        if (spans.tokens > 0)
+            out->accuracy = (double)spans.tokens_right / (double)spans.tokens;
+        out->span_f1 = spans.counts.micro.rates.f1;
+        out->span_macro_f1 = spans.counts.macro.f1;
+        out->exact = (double)spans.exact / (double)closing.validation.count;
+    }
+    span_assessment_close(&spans);
+    closing_close(&closing);
+    return err->code;
+}
