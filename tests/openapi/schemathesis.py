@@ -21,7 +21,9 @@ VERSION = "4.32.5"
 PROGRAM = PLACE / "venv/bin/schemathesis"
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 MODELS = {"text": "tests/data/golden/bert-3", "wafer": "tests/data/golden/vit-0", "any": "tests/data/golden/clip-0",
-          "vectors": "tests/data/embedding/st-bert-0", "ranks": "tests/data/rerank/rerank-bert-0"}
+          "vectors": "tests/data/embedding/st-bert-0", "ranks": "tests/data/rerank/rerank-bert-0",
+          "tags": "tests/data/tags/ner-bert-0", "answers": "tests/data/answers/qa-bert-0",
+          "fills": "tests/data/vocabulary/mlm-bert-0", "sparse": "tests/data/vocabulary/splade-bert-0"}
 
 
 def main(examples="400", *more):
