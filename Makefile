@@ -81,7 +81,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
-        train-wafer train-testlog train-kernel train-search ci-all
+        train-wafer train-testlog train-kernel train-search train-spans ci-all
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -279,6 +279,7 @@ test-clients-js: $(BUILD)/attnd
 # The rule by which the crash reports are labelled (models/kernel-bert/LABELS.md).
 test-labels:
 	@python3 -B tests/models/test_kernel_labels.py
+	@python3 -B tests/models/test_spans.py
 
 # The root of the container image, and attnd served from it; root runs it. deploy/install-deps.sh image
 # installs what it needs.
@@ -374,11 +375,11 @@ bench-peer: $(BUILD)/attnd-bench
 	    $(BENCH)
 
 # Trains the shipped models (models/README.md): DATA is their data's folder, ENCODER MiniLM's.
-# train-search measures search, and ships nothing: BUILDS is the file of failed builds.
+# train-search measures search, and train-spans spans; they ship nothing. BUILDS is the file of failed builds.
 DATA    ?=
 ENCODER ?=
 BUILDS  ?=
-train-wafer train-testlog train-kernel train-search: train-%: $(PROGRAMS)
+train-wafer train-testlog train-kernel train-search train-spans: train-%: $(PROGRAMS)
 	@BUILD=$(BUILD) DATA='$(DATA)' ENCODER='$(ENCODER)' BUILDS='$(BUILDS)' sh models/train_$*.sh
 
 # Manual pages, from the programs' --help; deploy/install-deps.sh package installs what it needs. All

@@ -3,6 +3,7 @@
 #include "learn/data/dataset.h"
 
 #include "engine/base/utf8.h"
+#include "learn/data/tag_set.h"
 #include "learn/train/loop/labels.h"
 #include "tests/fuzz/driver/fuzz.h"
 
@@ -21,6 +22,19 @@ static void check_label(const char *label, bool may_be_none)
     }
 }
 
+static void check_spans(const struct dataset_item *item)
+{
+    const size_t characters = utf8_count(item->input, item->input_len);
+    FUZZ_CLAIM(item->label == NULL && item->pair == NULL);
+    for (unsigned s = 0; s < item->span_count; s++) {
+        const struct dataset_span *span = &item->spans[s];
+        check_label(span->label, false);
+        FUZZ_CLAIM(strcmp(span->label, "O") != 0);
+        FUZZ_CLAIM(span->start < span->end && span->end <= characters);
+        FUZZ_CLAIM(s == 0 || span[-1].end <= span->start);
+    }
+}
+
 static void check_items(const struct dataset *dataset, const struct dataset_options *options)
 {
     volatile unsigned char sum = 0;
@@ -29,7 +43,9 @@ static void check_items(const struct dataset *dataset, const struct dataset_opti
     for (size_t i = 0; i < dataset->count; i++) {
         const struct dataset_item *item = &dataset->items[i];
         FUZZ_CLAIM(item->name != NULL && item->input != NULL);
-        FUZZ_CLAIM(options->labels_optional || item->label != NULL);
+        FUZZ_CLAIM(options->labels_optional || options->reads_spans || item->label != NULL);
+        if (options->reads_spans)
+            check_spans(item);
         if (item->label != NULL)
             check_label(item->label, options->labels_many);
         if (dataset->kind == ENGINE_IMAGE)
@@ -65,6 +81,47 @@ static void learn(const struct dataset *dataset, bool several)
     arena_deinit(&arena);
 }
 
+/* Each of the first characters is a token: no span within them is a misfit, and all its tokens are
+ * marked. */
+static void mark(const struct tag_set *set, const struct dataset_item *item)
+{
+    enum { TOKENS = 64 };
+    uint32_t starts[TOKENS], ends[TOKENS];
+    int32_t tags[TOKENS];
+    const size_t characters = utf8_count(item->input, item->input_len);
+    const struct tag_tokens tokens = {.starts = starts,
+                                      .ends = ends,
+                                      .count = characters < TOKENS ? (unsigned)characters : TOKENS,
+                                      .is_cut = characters > TOKENS};
+    for (unsigned t = 0; t < TOKENS; t++) {
+        starts[t] = t;
+        ends[t] = t + 1;
+    }
+    const unsigned misfits = tag_set_mark(set, item, &tokens, tags);
+    FUZZ_CLAIM(misfits <= (characters > TOKENS)); /* one may go beyond the last token */
+    for (unsigned s = 0; s < item->span_count; s++)
+        for (uint32_t t = item->spans[s].start; t < item->spans[s].end && t < tokens.count; t++)
+            FUZZ_CLAIM(strcmp(set->name[set->label_of[tags[t]]], item->spans[s].label) == 0);
+}
+
+static void learn_spans(const struct dataset *dataset)
+{
+    static const struct spec spec = {.label_count = 0};
+    struct tag_set set, again;
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    if (tag_set_learn(&set, dataset, &spec, &arena, &err) == ERR_OK) {
+        FUZZ_CLAIM(tag_set_check(&set, dataset, &err) == ERR_OK);
+        FUZZ_CLAIM(tag_set_of(&again, set.tags, set.tag_count, &arena, &err) == ERR_OK);
+        FUZZ_CLAIM(again.count == set.count);
+        for (size_t i = 0; i < dataset->count; i++)
+            mark(&set, &dataset->items[i]);
+    }
+    fuzz_check_err(&err);
+    arena_deinit(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
@@ -72,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct dataset_options options = {.kind = (choice & 4) != 0 ? ENGINE_IMAGE : ENGINE_TEXT,
                                       .labels_optional = (choice & 8) != 0,
                                       .labels_many = (choice & 64) != 0,
+                                      .reads_spans = (choice & 4) == 0 && (choice & 128) != 0,
                                       .line_documents = (choice & 16) != 0,
                                       .items_max = (choice & 32) != 0 ? 2 : 0};
     struct dataset dataset;
@@ -79,7 +137,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *path = fuzz_file(names[choice % 4 % 3], input.at, input.left);
     if (dataset_open(&dataset, path, &options, &err) == ERR_OK) {
         check_items(&dataset, &options);
-        if (!options.labels_optional)
+        if (options.reads_spans)
+            learn_spans(&dataset);
+        else if (!options.labels_optional)
             learn(&dataset, (choice & 64) != 0);
     }
     fuzz_check_err(&err);
