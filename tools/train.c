@@ -227,9 +227,8 @@ static void show_next(const struct train_options *options, const struct trainer_
     print_fields(options);
     const bool is_embedding = result->task == TRAIN_EMBED, is_pair = result->task == TRAIN_PAIR;
     const bool is_tagger = result->task == TRAIN_TAG;
-    fputs(is_embedding || is_pair || is_tagger || result->task == TRAIN_REGRESS
-              ? "                measure it\n"
-          : options->multi_label ? " --multi-label  measure it\n"
+    fputs(is_embedding || is_pair || result->task == TRAIN_REGRESS ? "                measure it\n"
+          : options->multi_label                                   ? " --multi-label  measure it\n"
                                  : " --calibrate    calibrate it\n",
           stderr);
     print_command("      ", "-predict", out);
@@ -264,10 +263,12 @@ static void show_end(const struct train_options *options, const struct trainer_r
                 "report: %s/report.json\n",
                 found->accuracy, found->ndcg, found->ndcg_words, options->out);
     else if (found->judged && result->task == TRAIN_TAG)
-        fprintf(stderr,
-                "F1 of spans %.4f (macro: %.4f), all spans right in %.1f %% of the texts\n"
-                "report: %s/report.json\n",
-                found->span_f1, found->span_macro_f1, 100 * found->exact, options->out);
+        fprintf(
+            stderr,
+            "F1 of spans %.4f (macro: %.4f), all spans right in %.1f %% of the texts; automatic "
+            "%.1f %% of the spans, of which %.1f %% right\nreport: %s/report.html\n",
+            found->span_f1, found->span_macro_f1, 100 * found->exact, 100 * found->automatic,
+            100 * found->right, options->out);
     else if (found->judged && result->task == TRAIN_REGRESS)
         show_errors(options, &found->errors);
     else if (found->judged)

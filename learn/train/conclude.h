@@ -31,7 +31,8 @@ struct conclusion {
     struct ngram_result ngrams;
     double ndcg, ndcg_words;       /* of an embedding or of pairs: nDCG@10, and that of BM25 */
     double span_f1, span_macro_f1; /* of a model of tags, whose accuracy is that of tokens */
-    double exact;                  /* share of its texts whose spans are all right */
+    double exact;                  /* share of its texts whose spans are all right; its
+                                      `automatic` and `right` are of spans */
     struct number_errors errors; /* of a regression's first output; the others are in the report */
 };
 

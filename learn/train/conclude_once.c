@@ -5,6 +5,7 @@
 #include "learn/eval/report/rerank_report.h"
 #include "learn/eval/report/retrieval_report.h"
 #include "learn/eval/report/span_report.h"
+#include "learn/eval/span_thresholds.h"
 #include "learn/train/loop/run.h"
 
 #include <stdlib.h>
@@ -215,15 +216,23 @@ enum err_code conclude_tags(struct run *run, const struct conclude_progress *pro
 {
     struct closing closing;
     struct span_assessment spans = {0};
+    struct span_decided decided;
+    const struct train_options *options = run->options;
     if (!closing_open(&closing, run, progress, err) &&
         !span_assessment_take(&spans, closing.model, &closing.validation, closing.data_path, err) &&
-        !span_assessment_run(&spans, &closing.how, err) && !report_tags(&spans, run, err)) {
+        !span_assessment_run(&spans, &closing.how, err) && !report_tags(&spans, run, err) &&
+        !span_thresholds_write(options->out, options->version, &spans, options->target_precision,
+                               &decided, err)) {
         out->judged = true;
         if (spans.tokens > 0)
             out->accuracy = (double)spans.tokens_right / (double)spans.tokens;
         out->span_f1 = spans.counts.micro.rates.f1;
         out->span_macro_f1 = spans.counts.macro.f1;
         out->exact = (double)spans.exact / (double)closing.validation.count;
+        if (decided.automatic > 0) {
+            out->automatic = (double)decided.automatic / (double)spans.verdict_count;
+            out->right = (double)decided.right / (double)decided.automatic;
+        }
     }
     span_assessment_close(&spans);
     closing_close(&closing);

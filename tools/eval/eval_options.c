@@ -188,7 +188,8 @@ const struct cli eval_cli = {
         "{\"text\", \"label\"} or {\"image\", \"label\"}, an image being a path relative to the\n"
         "list; a folder has <class>/NAME.png or .jpg. Of a model that answers a number,\n"
         "labels are numbers, and the report has the errors; an embedding is measured by search,\n"
-        "a model that scores pairs by the order in which it puts them.",
+        "a model that scores pairs by the order in which it puts them, a model of tags by spans:\n"
+        "{\"text\", \"spans\": [{\"label\", \"start\", \"end\"}]}, in characters.",
     .examples = "  attnd-eval --model testlog-bert --data labelled.csv --out report\n"
                 "  attnd-eval --model models/wafers --data fresh/ --calibrate",
     .options = options,

@@ -1,5 +1,6 @@
 /* eval_spans.c - see eval.h: a model of tags, on texts with spans. */
 #include "learn/eval/report/span_report.h"
+#include "learn/eval/span_thresholds.h"
 #include "tools/eval/eval.h"
 
 #include <stdio.h>
@@ -14,8 +15,11 @@ static enum err_code refuse_options(const struct eval *eval, struct err *err)
     const struct {
         bool is_given;
         const char *name;
-    } rows[] = {{eval->calibrates, "calibrate"}, /* which sets class_prior */
-                {eval->how.engine.class_prior != NULL, "class-prior"},
+    } rows[] = {/* --calibrate sets class_prior */
+                {eval->how.engine.class_prior != NULL && !eval->calibrates, "class-prior"},
+                {eval->examples != NULL, "examples"},
+                {eval->foreign != NULL, "foreign"},
+                {eval->agrees, "write-agreement"},
                 {eval->multi_label, "multi-label"},
                 {eval->against != NULL, "against"},
                 {eval->stream != NULL, "estimate-prior"},
@@ -50,11 +54,23 @@ enum err_code eval_spans_run(struct eval *eval, struct err *err)
     span_assessment_run(&eval->spans, &how, err);
     screen_clear(&progress.screen);
     const struct span_report report = {.model_dir = eval->how.dir, .assessment = &eval->spans};
-    if (err->code != ERR_OK || (eval->out != NULL && span_report_write(&report, eval->out, err)) ||
+    if (err->code != ERR_OK || eval_check_learnt(eval, err) ||
+        (eval->out != NULL && span_report_write(&report, eval->out, err)) ||
         (eval->json && span_report_print_json(&report, stdout, err)))
         return err->code;
     if (!eval->json)
         span_report_print(&report, stdout);
-    fflush(stdout); /* the warning goes to stderr */
-    return eval_warn_learnt(eval, err);
+    fflush(stdout); /* the next lines go to stderr */
+    if (eval_warn_learnt(eval, err) || !eval->calibrates)
+        return err->code;
+    struct span_decided decided;
+    if (span_thresholds_write(eval->how.dir, NULL, &eval->spans, eval->how.target_precision,
+                              &decided, err))
+        return err_prefix(err, "--calibrate: ");
+    fprintf(stderr,
+            "attnd-eval: %s/attnd.json: thresholds for %u of %u labels; with them %zu of %zu spans "
+            "here are automatic, of which %zu are right\n",
+            eval->how.dir, decided.labels, eval->spans.set.count, decided.automatic,
+            eval->spans.verdict_count, decided.right);
+    return ERR_OK;
 }

@@ -26,6 +26,8 @@ void span_assessment_close(struct span_assessment *assessment)
     span_counts_close(&assessment->counts);
     free(assessment->wanted);
     free(assessment->answered);
+    free(assessment->right);
+    free(assessment->verdicts);
     free(assessment->tags);
     arena_deinit(&assessment->arena);
     *assessment = (struct span_assessment){0};
@@ -39,10 +41,12 @@ static enum err_code reserve(struct span_assessment *assessment, size_t spans, s
     if (spans > assessment->room) {
         free(assessment->wanted);
         free(assessment->answered);
+        free(assessment->right);
         assessment->room = 0;
         assessment->wanted = calloc(spans, sizeof *assessment->wanted);
         assessment->answered = calloc(spans, sizeof *assessment->answered);
-        if (assessment->wanted == NULL || assessment->answered == NULL)
+        assessment->right = calloc(spans, sizeof *assessment->right);
+        if (assessment->wanted == NULL || assessment->answered == NULL || assessment->right == NULL)
             return err_no_memory(err, 2 * spans * sizeof *assessment->wanted);
         assessment->room = spans;
     }
@@ -111,12 +115,26 @@ static enum err_code note_mistake(struct span_assessment *assessment, size_t ite
     return ERR_OK;
 }
 
-static size_t count_right(const struct span_counts *counts)
+static enum err_code add_verdicts(struct span_assessment *assessment, size_t item,
+                                  const struct engine_result *result, struct err *err)
 {
-    size_t right = 0;
-    for (unsigned k = 0; k < counts->labels; k++)
-        right += counts->each[k].right;
-    return right;
+    const size_t wanted = assessment->verdict_count + result->span_count;
+    if (wanted > assessment->verdict_room) {
+        const size_t room = wanted + assessment->verdict_room;
+        struct verdict *grown =
+            reallocarray(assessment->verdicts, room, sizeof *assessment->verdicts);
+        if (grown == NULL)
+            return err_no_memory(err, room * sizeof *grown);
+        assessment->verdicts = grown;
+        assessment->verdict_room = room;
+    }
+    for (unsigned s = 0; s < result->span_count; s++)
+        assessment->verdicts[assessment->verdict_count++] =
+            (struct verdict){.score = result->spans[s].score,
+                             .label = assessment->answered[s].label,
+                             .right = assessment->right[s],
+                             .item = item};
+    return ERR_OK;
 }
 
 /* evaluation_options' `answered`. */
@@ -140,12 +158,13 @@ static enum err_code take(void *context, size_t item, const struct engine_input 
             (struct span_key){.label = assessment->set.label_of[result->spans[s].label],
                               .start = result->spans[s].start,
                               .end = result->spans[s].end};
-    const size_t before = count_right(&assessment->counts);
-    span_counts_add(&assessment->counts, assessment->wanted, from->span_count, assessment->answered,
-                    result->span_count);
+    const size_t right =
+        span_counts_add(&assessment->counts, assessment->wanted, from->span_count,
+                        assessment->answered, result->span_count, assessment->right);
     assessment->truncated += input->truncated;
-    return note_mistake(assessment, item, result->span_count,
-                        count_right(&assessment->counts) - before, err);
+    if (add_verdicts(assessment, item, result, err))
+        return err->code;
+    return note_mistake(assessment, item, result->span_count, right, err);
 }
 
 enum err_code span_assessment_run(struct span_assessment *assessment,

@@ -13,6 +13,7 @@
 #define ATTND_LEARN_EVAL_MEASURE_SPAN_ASSESSMENT_H
 
 #include "learn/eval/measure/evaluation.h"
+#include "learn/eval/measure/selective.h"
 #include "learn/eval/measure/span_counts.h"
 
 /* A text whose answered spans are not all the wanted ones, and no others. */
@@ -40,7 +41,10 @@ struct span_assessment {
     size_t first_misfit;         /* the first item with one */
     struct span_mistake mistakes[SPAN_MISTAKES_MAX]; /* [mistake_count] the first ones */
     unsigned mistake_count;
+    struct verdict *verdicts; /* [verdict_count] all answered spans, by the labels of `set` */
+    size_t verdict_count, verdict_room;
     struct span_key *wanted, *answered; /* room for a text's */
+    bool *right;
     size_t room;
     int32_t *tags; /* likewise, of its tokens */
     size_t tags_room;

@@ -15,9 +15,11 @@ void span_counts_close(struct span_counts *counts)
     *counts = (struct span_counts){0};
 }
 
-void span_counts_add(struct span_counts *counts, const struct span_key *wanted, size_t wanted_count,
-                     const struct span_key *answered, size_t answered_count)
+size_t span_counts_add(struct span_counts *counts, const struct span_key *wanted,
+                       size_t wanted_count, const struct span_key *answered, size_t answered_count,
+                       bool *right)
 {
+    size_t found = 0;
     for (size_t i = 0; i < wanted_count; i++)
         counts->each[wanted[i].label].wanted++;
     for (size_t i = 0, w = 0; i < answered_count; i++) {
@@ -28,7 +30,11 @@ void span_counts_add(struct span_counts *counts, const struct span_key *wanted, 
         const bool is_right = w < wanted_count && wanted[w].start == span->start &&
                               wanted[w].end == span->end && wanted[w].label == span->label;
         counts->each[span->label].right += is_right;
+        found += is_right;
+        if (right != NULL)
+            right[i] = is_right;
     }
+    return found;
 }
 
 static double ratio(double part, double whole)

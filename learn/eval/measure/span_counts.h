@@ -3,7 +3,7 @@
  * label, start and end.
  *
  *     span_counts_open(&counts, labels, &err);
- *     span_counts_add(&counts, wanted, n, answered, m);      of each text
+ *     span_counts_add(&counts, wanted, n, answered, m, NULL);      of each text
  *     span_counts_finish(&counts);
  *     span_counts_close(&counts);
  *
@@ -16,6 +16,7 @@
 #include "engine/base/err.h"
 #include "learn/data/tag_set.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,9 +45,11 @@ struct span_counts {
 enum err_code span_counts_open(struct span_counts *out, unsigned labels, struct err *err);
 void span_counts_close(struct span_counts *counts);
 
-/* Both are ascending by start; the labels are below `labels`. */
-void span_counts_add(struct span_counts *counts, const struct span_key *wanted, size_t wanted_count,
-                     const struct span_key *answered, size_t answered_count);
+/* Both are ascending by start; the labels are below `labels`. right (NULL: not wanted)
+ * [answered_count] <- which answered spans are. Returns how many. */
+size_t span_counts_add(struct span_counts *counts, const struct span_key *wanted,
+                       size_t wanted_count, const struct span_key *answered, size_t answered_count,
+                       bool *right);
 void span_counts_finish(struct span_counts *counts);
 
 /* Writes the spans that a sequence of tags stands for, places counted in tokens, and returns their

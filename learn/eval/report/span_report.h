@@ -1,4 +1,4 @@
-/* span_report.h - the report of a model of tags: for a terminal, or as one JSON object.
+/* span_report.h - the report of a model of tags: for a terminal, as one JSON object, or as a page.
  *
  *     struct span_report report = {.model_dir = dir, .assessment = &assessment};
  *     span_report_print(&report, stdout);
@@ -27,7 +27,7 @@ struct span_report {
 void span_report_print(const struct span_report *report, FILE *file);
 /* ERR_IO or ERR_NO_MEMORY. */
 enum err_code span_report_print_json(const struct span_report *report, FILE *file, struct err *err);
-/* Writes FOLDER/report.json, whole or not at all. */
+/* Writes FOLDER/report.json and report.html, each whole or not at all. */
 enum err_code span_report_write(const struct span_report *report, const char *folder,
                                 struct err *err);
 

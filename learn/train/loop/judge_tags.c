@@ -44,7 +44,7 @@ static void count_row(const struct judge *judge, const struct engine_input *inpu
             span_counts_read(room->wanted, judge->tags, targets->ids + first, last - first);
         const size_t answered =
             span_counts_read(room->answered, judge->tags, answers + first, last - first);
-        span_counts_add(counts, room->wanted, wanted, room->answered, answered);
+        span_counts_add(counts, room->wanted, wanted, room->answered, answered, NULL);
         first = last;
     }
 }

@@ -28,9 +28,9 @@ START_TEST(train_and_eval_tell_of_spans)
     open_fixture(&f);
     const char *model = f.first.path;
     outcome_expect(RUN("attnd-train", "--task", "tag", "--model", f.model.path, "--data", f.list,
-                       "--validation", f.list, "--out", model, "--epochs", "60", "--rate", "0.01",
-                       "--batch", "2"),
-                   0, "", "4 inputs to learn, 4 to judge by, 2 labels of spans, 60 epochs\n");
+                       "--validation", f.list, "--out", model, "--epochs", "40", "--threads", "1",
+                       "--rate", "0.01", "--batch", "2"),
+                   0, "", "4 inputs to learn, 4 to judge by, 2 labels of spans, 40 epochs\n");
     struct json_t *report =
         outcome_json(RUN("attnd-eval", "--model", model, "--data", f.list, "--json"));
     ck_assert_str_eq(doc_as_string(contract_at(report, "task")), "tag");
@@ -60,8 +60,8 @@ START_TEST(eval_lists_what_is_wrong)
         "{\"text\":\"grey blue\",\"spans\":[{\"label\":\"cold\",\"start\":4,\"end\":9}]}\n";
     open_fixture(&f);
     outcome_expect(RUN("attnd-train", "--task", "tag", "--model", f.model.path, "--data", f.list,
-                       "--validation", f.list, "--out", f.first.path, "--epochs", "60", "--rate",
-                       "0.01", "--batch", "2"),
+                       "--validation", f.list, "--out", f.first.path, "--epochs", "40", "--threads",
+                       "1", "--rate", "0.01", "--batch", "2"),
                    0, "", "F1 of spans 1.0000");
     tempdir_write(&f.data, "other.jsonl", list, strlen(list));
     snprintf(other, sizeof other, "%s/other.jsonl", f.data.path);
@@ -79,6 +79,12 @@ START_TEST(eval_lists_what_is_wrong)
                    "1 spans do not begin and end where tokens do, and cannot be answered (the "
                    "first: line 3)\n",
                    "");
+    outcome_expect(RUN("attnd-eval", "--model", f.first.path, "--data", other, "--calibrate",
+                       "--force", "--target-precision", "0.5", "--out", f.second.path),
+                   0, "", "/attnd.json: thresholds for ");
+    ck_assert(train_fixture_has(&f.second, "report.html"));
+    outcome_expect(RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--calibrate"), 1,
+                   "", "4 of 4 inputs are among those that this model learnt");
     list = "{\"text\":\"red\",\"spans\":[{\"label\":\"warm\",\"start\":0,\"end\":3}]}\n";
     tempdir_write(&f.data, "other.jsonl", list, strlen(list));
     outcome_expect(RUN("attnd-eval", "--model", f.first.path, "--data", other), 2, "",

@@ -6,6 +6,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,19 +68,42 @@ static double measure(const char *model_dir, const char *list)
     return f1;
 }
 
+/* Both tags of a label have its threshold; a label of few spans may have none. */
+static void expect_thresholds(const char *dir)
+{
+    struct spec spec;
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, dir, &arena, &err), "%s", err.text);
+    const float *thresholds = spec.policy.thresholds;
+    ck_assert_ptr_nonnull(thresholds);
+    ck_assert_str_eq(spec.labels[0], "O");
+    ck_assert(isnan(thresholds[0]) && spec.policy.target_precision == 0.8);
+    for (unsigned t = 1; t < spec.label_count; t += 2)
+        ck_assert(isnan(thresholds[t]) == isnan(thresholds[t + 1]) &&
+                  (isnan(thresholds[t]) || thresholds[t] == thresholds[t + 1]));
+    ck_assert(thresholds[1] > 0 || thresholds[3] > 0);
+    ck_assert(spec.long_text.in_windows && spec.long_text.stride == 0);
+    arena_deinit(&arena);
+}
+
 START_TEST(spans_are_learnt_and_served)
 {
     struct train_fixture f;
     open_fixture(&f);
+    f.options.target_precision = 0.8;
     struct trainer_result result = train_fixture_run(&f);
     const struct history_epoch *epochs = result.history.epochs;
     ck_assert(result.task == TRAIN_TAG && result.conclusion.judged);
     ck_assert_uint_eq(f.plan.labels, 2);
     ck_assert_double_lt(epochs[9].train_loss, epochs[0].train_loss);
     ck_assert_double_ge(result.conclusion.span_f1, 0.99);
+    ck_assert_double_gt(result.conclusion.automatic, 0.5);
     ck_assert_double_ge(measure(f.first.path, f.list), 0.99);
     ck_assert(train_fixture_has(&f.first, "report.json"));
-    ck_assert(!train_fixture_has(&f.first, "attnd.json")); /* it would say nothing */
+    ck_assert(train_fixture_has(&f.first, "report.html"));
+    expect_thresholds(f.first.path);
     trainer_result_free(&result);
     train_fixture_close(&f);
 }

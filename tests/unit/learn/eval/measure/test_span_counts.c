@@ -18,8 +18,10 @@ START_TEST(figures_are_those_of_seqeval)
     struct span_counts counts;
     struct err err = {0};
     ck_assert(!span_counts_open(&counts, 4, &err));
-    span_counts_add(&counts, wanted, 3, answered, 4);
-    span_counts_add(&counts, wanted, 0, answered, 0);
+    bool right[4];
+    ck_assert_uint_eq(span_counts_add(&counts, wanted, 3, answered, 4, right), 1);
+    ck_assert(right[0] && !right[1] && !right[2] && !right[3]);
+    span_counts_add(&counts, wanted, 0, answered, 0, NULL);
     span_counts_finish(&counts);
     expect_rates(&counts.each[0].rates, 1, 0.5, 2.0 / 3);
     expect_rates(&counts.each[1].rates, 0, 0, 0);
@@ -40,8 +42,8 @@ START_TEST(a_span_is_right_only_with_its_label_start_and_end)
     struct err err = {0};
     ck_assert(!span_counts_open(&counts, 2, &err));
     for (size_t i = 0; i < 5; i++)
-        span_counts_add(&counts, wanted, 1, &others[i], 1);
-    span_counts_add(&counts, wanted, 1, wanted, 1);
+        span_counts_add(&counts, wanted, 1, &others[i], 1, NULL);
+    span_counts_add(&counts, wanted, 1, wanted, 1, NULL);
     span_counts_finish(&counts);
     ck_assert_uint_eq(counts.micro.right, 1);
     ck_assert_uint_eq(counts.micro.wanted, 6);
