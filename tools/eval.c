@@ -84,15 +84,17 @@ static enum err_code open_all(void *target, struct err *err)
     if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE,
                        "--explain-fill is of images; removed words leave a text");
-    if (open_data(eval, err))
+    const struct engine_info *info = engine_describe(eval->assessment.model);
+    if (open_data(eval, err) || take_labels(eval, err)) {
+        if (!eval->multi_label && info->label_count > 1 && strcmp(info->scores, "sigmoid") == 0)
+            fprintf(stderr, "attnd-eval: the model gives several labels an input, or none: "
+                            "--multi-label measures them\n");
         return err->code;
-    if (take_labels(eval, err))
-        return err->code;
+    }
     char left_out[DATASET_SENTENCE_BYTES];
     dataset_describe_left_out(&eval->dataset, left_out);
     if (left_out[0] != '\0')
         fprintf(stderr, "attnd-eval: %s: %s\n", eval->data, left_out);
-    const struct engine_info *info = engine_describe(eval->assessment.model);
     if (info->dtype_reason != NULL)
         fprintf(stderr, "attnd-eval: dtype %s\n", info->dtype_reason);
     /* The folder is made before anything is computed: a run may take an hour. */

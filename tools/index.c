@@ -289,6 +289,8 @@ static enum err_code check_build(void *target, struct err *err)
     tool->fields.kind = tool->has_texts ? ENGINE_TEXT : tool->info->kind;
     if (!engine_reads(tool->info, tool->fields.kind))
         return err_set(err, ERR_UNUSABLE, "--texts: the model reads no texts");
+    if (tool->fields.label_field == NULL || strcmp(tool->fields.label_field, "label") == 0)
+        tool->fields.label_other = "labels"; /* of a multi-label model: a|b, or none */
     tool->fields.labels_optional = tool->fields.labels_many = tool->fields.labels_numbers = true;
     tool->fields.line_documents = true;
     return ERR_OK;

@@ -13,7 +13,7 @@ import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
 import { sampleButtons } from './samples.js';
 import { saveButtons } from './save.js';
-import { isShown, isWhole, lackOf } from './tasks.js';
+import { isShown, isWhole, lackOf, setOf } from './tasks.js';
 
 function describe(kind) {
     return kind === 'image' ? 'an image' : 'a text';
@@ -230,7 +230,8 @@ export class PredictView {
             ...known.find((one) => one.answer?.model.name === answer.model.name) }));
         const full = shown.map((one, i) => {
             const model = this.options.named(one.answer.model.name);
-            return { ...one, labels: model?.labels, mask: model?.mask_token,
+            const answer = { ...one.answer, set: setOf(one.answer, model) };
+            return { ...one, answer, labels: model?.labels, mask: model?.mask_token,
                 question: one.request.json?.question, tools: this.toolsFor(records[i]) };
         });
         this.running = null;

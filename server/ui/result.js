@@ -21,7 +21,7 @@ function labelLine(answer) {
     return [el('span', { id: 'label' }, headlineOf(answer)),
         answer.class_code === undefined ? null
             : el('span', { class: 'code' }, `code ${answer.class_code}`),
-        Number.isFinite(answer.score)
+        Number.isFinite(answer.score) && !answer.set
             ? el('span', { class: 'score', id: 'score' }, percent(answer.score)) : null];
 }
 

@@ -1,4 +1,4 @@
-/* What models of each task answer: in words, in one line, and what a person has to add to a text. */
+/* What models of each task answer: in words, in one line, and what a person adds to a text. */
 import { integer, plural } from './format.js';
 import { oneLine } from './words.js';
 
@@ -60,9 +60,20 @@ export function withLine(answer) {
     return line === undefined ? answer : { score: NaN, ...line, ...answer };
 }
 
-/** What an answer comes to, for who sees it now: of a question with the words of the text. */
-export function headlineOf({ answer, label }) {
-    return answer ? oneLine(answer.text) || label : label;
+/* A label of a multi-label model is given at this score. */
+const GIVEN_AT = 0.5;
+
+/** The labels of a multi-label answer, of which there may be none; null: it has one label. */
+export function setOf({ predictions }, model) {
+    return model?.scores !== 'sigmoid' || model.labels.length < 2 ? null
+        : predictions.filter(({ score }) => score >= GIVEN_AT).map(({ label }) => label);
+}
+
+/** What an answer comes to, for who sees it now: of a question the words of the text, of several
+ * labels all that are given. */
+export function headlineOf({ answer, label, set }) {
+    return answer ? oneLine(answer.text) || label
+        : set ? set.join(', ') || 'No label' : label;
 }
 
 /** What a person is to know of the model before a text is sent; '' of one that gives labels. */

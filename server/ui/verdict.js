@@ -27,7 +27,7 @@ export function spokenVerdict(answer) {
     if (isUnknown(answer))
         return `${UNKNOWN}. Nearest label ${answer.label}, ${percent(answer.score)}`;
     const word = DECISIONS[answer.decision]?.word ?? answer.decision;
-    return [headlineOf(answer), ...Number.isFinite(answer.score) ? [percent(answer.score)] : [],
+    return [headlineOf(answer), ...Number.isFinite(answer.score) && !answer.set ? [percent(answer.score)] : [],
         ...word === undefined ? [] : [word]].join(', ');
 }
 

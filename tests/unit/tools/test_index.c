@@ -62,6 +62,24 @@ START_TEST(index_finds_a_text_again)
 }
 END_TEST
 
+START_TEST(index_takes_the_labels_of_several)
+{
+    static const char list[] = "{\"text\": \"a ring and a scratch\", \"labels\": [\"Ring\", "
+                               "\"Scratch\"]}\n{\"text\": \"nothing to see\", \"labels\": []}\n";
+    struct fixture f;
+    open_fixture(&f);
+    tempdir_write(&f.dir, "cases.jsonl", list, strlen(list));
+    outcome_expect(RUN("build", "--model", EMBEDDING, "--data", f.data, "--out", f.index), 0,
+                   "2 vectors", "");
+    struct json_t *found = outcome_json(RUN("search", "--index", f.index, "--model", EMBEDDING,
+                                            "--text", "a ring and a scratch", "--json"));
+    ck_assert_str_eq(text_at(found, 0, "label"), "Ring|Scratch");
+    ck_assert_ptr_null(text_at(found, 1, "label"));
+    doc_free(found);
+    tempdir_close(&f.dir);
+}
+END_TEST
+
 START_TEST(index_is_of_one_model)
 {
     struct fixture f;
@@ -151,6 +169,6 @@ START_TEST(index_refuses_wrong_use)
 }
 END_TEST
 
-SUITE("index", index_finds_a_text_again, index_is_of_one_model,
+SUITE("index", index_finds_a_text_again, index_takes_the_labels_of_several, index_is_of_one_model,
       index_keeps_the_beginning_of_vectors, index_names_inputs_that_cannot_be_used,
       index_holds_pictures, index_refuses_wrong_use)
