@@ -1,6 +1,6 @@
 /* conclude_once.h - the end of a run whose weights stay as they are: evaluates the finished
- * directory on the validation part, and writes report.json. Called by conclude after the checkpoint is
- * written; out->judged becomes true. Threads: one caller. */
+ * directory on the validation part, and writes report.json. Called by conclude after the checkpoint
+ * is written; out->judged becomes true. Threads: one caller. */
 #ifndef ATTND_LEARN_TRAIN_CONCLUDE_ONCE_H
 #define ATTND_LEARN_TRAIN_CONCLUDE_ONCE_H
 
@@ -16,9 +16,9 @@ enum err_code conclude_vectors(struct run *run, const struct conclude_progress *
  * is paired with several. */
 enum err_code conclude_pairs(struct run *run, const struct conclude_progress *progress,
                              struct conclusion *out, struct err *err);
-/* A model of tags: sets out->accuracy, of tokens, out->span_f1, out->span_macro_f1, out->exact, and
- * out->automatic and out->right, of spans; writes report.html, and their thresholds into attnd.json.
- */
+/* A model of tags: sets out->accuracy, of tokens, out->span_f1, out->span_macro_f1 and out->exact;
+ * out->automatic and out->right, of spans. Writes report.html, and the thresholds of spans into
+ * attnd.json. */
 enum err_code conclude_tags(struct run *run, const struct conclude_progress *progress,
                             struct conclusion *out, struct err *err);
 
