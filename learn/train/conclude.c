@@ -255,14 +255,10 @@ static enum err_code write_report(struct closing *closing, struct err *err)
 {
     const struct history *history = &closing->run->history;
     struct report *report = &closing->assessment.report;
-    struct report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
+    struct report_epoch *epochs =
+        conclude_epochs(history, offsetof(struct history_epoch, macro_f1), err);
     if (epochs == NULL)
-        return err_no_memory(err, history->count * sizeof *epochs);
-    for (unsigned i = 0; i < history->count; i++)
-        epochs[i] = (struct report_epoch){.train_loss = history->epochs[i].train_loss,
-                                          .validation_loss = history->epochs[i].validation_loss,
-                                          .macro_f1 = history->epochs[i].macro_f1,
-                                          .rate = history->epochs[i].rate};
+        return err->code;
     report->epochs = epochs;
     report->epoch_count = history->count;
     assessment_write(&closing->assessment, closing->run->options->out, err);

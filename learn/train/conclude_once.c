@@ -8,7 +8,24 @@
 #include "learn/eval/span_thresholds.h"
 #include "learn/train/loop/run.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+
+struct report_epoch *conclude_epochs(const struct history *history, size_t offset, struct err *err)
+{
+    struct report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
+    if (epochs == NULL)
+        err_no_memory(err, history->count * sizeof *epochs);
+    for (unsigned i = 0; epochs != NULL && i < history->count; i++) {
+        const struct history_epoch *from = &history->epochs[i];
+        epochs[i] = (struct report_epoch){.train_loss = from->train_loss,
+                                          .validation_loss = from->validation_loss,
+                                          .rate = from->rate};
+        memcpy(&epochs[i].measure, (const char *)from + offset, sizeof epochs[i].measure);
+    }
+    return epochs;
+}
 
 struct closing {
     const struct conclude_progress *progress;
@@ -77,21 +94,14 @@ static void closing_close(struct closing *closing)
 static enum err_code report_numbers(const struct number_assessment *assessment,
                                     const struct run *run, struct err *err)
 {
-    const struct history *history = &run->history;
-    struct number_report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
-    if (epochs == NULL)
-        return err_no_memory(err, history->count * sizeof *epochs);
-    for (unsigned i = 0; i < history->count; i++)
-        epochs[i] =
-            (struct number_report_epoch){.train_loss = history->epochs[i].train_loss,
-                                         .validation_loss = history->epochs[i].validation_loss,
-                                         .rmse = history->epochs[i].rmse,
-                                         .rate = history->epochs[i].rate};
+    struct report_epoch *epochs =
+        conclude_epochs(&run->history, offsetof(struct history_epoch, rmse), err);
     const struct number_report report = {.model_dir = run->options->out,
                                          .assessment = assessment,
                                          .epochs = epochs,
-                                         .epoch_count = history->count};
-    number_report_write(&report, run->options->out, err);
+                                         .epoch_count = run->history.count};
+    if (epochs != NULL)
+        number_report_write(&report, run->options->out, err);
     free(epochs);
     return err->code;
 }
@@ -126,21 +136,14 @@ out:
 static enum err_code report_vectors(const struct retrieval *retrieval, const struct run *run,
                                     struct err *err)
 {
-    const struct history *history = &run->history;
-    struct retrieval_report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
-    if (epochs == NULL)
-        return err_no_memory(err, history->count * sizeof *epochs);
-    for (unsigned i = 0; i < history->count; i++)
-        epochs[i] =
-            (struct retrieval_report_epoch){.train_loss = history->epochs[i].train_loss,
-                                            .validation_loss = history->epochs[i].validation_loss,
-                                            .ndcg = history->epochs[i].ndcg,
-                                            .rate = history->epochs[i].rate};
+    struct report_epoch *epochs =
+        conclude_epochs(&run->history, offsetof(struct history_epoch, ndcg), err);
     const struct retrieval_report report = {.model_dir = run->options->out,
                                             .retrieval = retrieval,
                                             .epochs = epochs,
-                                            .epoch_count = history->count};
-    retrieval_report_write(&report, run->options->out, err);
+                                            .epoch_count = run->history.count};
+    if (epochs != NULL)
+        retrieval_report_write(&report, run->options->out, err);
     free(epochs);
     return err->code;
 }
@@ -192,21 +195,14 @@ enum err_code conclude_pairs(struct run *run, const struct conclude_progress *pr
 static enum err_code report_tags(const struct span_assessment *assessment, const struct run *run,
                                  struct err *err)
 {
-    const struct history *history = &run->history;
-    struct span_report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
-    if (epochs == NULL)
-        return err_no_memory(err, history->count * sizeof *epochs);
-    for (unsigned i = 0; i < history->count; i++)
-        epochs[i] =
-            (struct span_report_epoch){.train_loss = history->epochs[i].train_loss,
-                                       .validation_loss = history->epochs[i].validation_loss,
-                                       .span_f1 = history->epochs[i].span_f1,
-                                       .rate = history->epochs[i].rate};
+    struct report_epoch *epochs =
+        conclude_epochs(&run->history, offsetof(struct history_epoch, span_f1), err);
     const struct span_report report = {.model_dir = run->options->out,
                                        .assessment = assessment,
                                        .epochs = epochs,
-                                       .epoch_count = history->count};
-    span_report_write(&report, run->options->out, err);
+                                       .epoch_count = run->history.count};
+    if (epochs != NULL)
+        span_report_write(&report, run->options->out, err);
     free(epochs);
     return err->code;
 }

@@ -6,6 +6,9 @@
 
 #include "learn/train/conclude.h"
 
+struct history;
+struct report_epoch;
+
 /* A regression: sets out->errors, and writes its answers' distribution into attnd.json. */
 enum err_code conclude_numbers(struct run *run, const struct conclude_progress *progress,
                                struct conclusion *out, struct err *err);
@@ -21,5 +24,9 @@ enum err_code conclude_pairs(struct run *run, const struct conclude_progress *pr
  * attnd.json. */
 enum err_code conclude_tags(struct run *run, const struct conclude_progress *progress,
                             struct conclusion *out, struct err *err);
+
+/* The epochs for a report; the measure lies `offset` bytes behind the beginning of an epoch of the
+ * history. The caller frees them; NULL: ERR_NO_MEMORY. */
+struct report_epoch *conclude_epochs(const struct history *history, size_t offset, struct err *err);
 
 #endif

@@ -19,6 +19,13 @@
 
 #include <stdint.h>
 
+/* An epoch of a training, as the reports of all tasks have it; NAN: not measured. */
+struct report_epoch {
+    double train_loss, validation_loss;
+    double measure; /* of the task on the validation part: macro-F1, F1 of spans, nDCG@10, RMSE */
+    double rate;    /* the learning rate at the epoch's end */
+};
+
 struct evaluation_options {
     unsigned threads; /* at least 1 */
     bool features;    /* also keep engine_features of each item, with the means of tokens */

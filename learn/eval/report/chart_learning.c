@@ -68,7 +68,7 @@ void chart_learning(FILE *file, const struct report_epoch *epochs, unsigned coun
         {"faint", offsetof(struct report_epoch, train_loss)},
         {"accent", offsetof(struct report_epoch, validation_loss)},
     };
-    static const struct series macro_f1 = {"accent", offsetof(struct report_epoch, macro_f1)};
+    static const struct series macro_f1 = {"accent", offsetof(struct report_epoch, measure)};
     static const struct series rate = {"accent", offsetof(struct report_epoch, rate)};
     draw_chart(file, epochs, count, losses, 2, "Loss");
     draw_chart(file, epochs, count, &macro_f1, 1, "Macro-F1");

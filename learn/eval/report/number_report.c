@@ -77,21 +77,10 @@ static json_t *outputs_of(const struct number_assessment *assessment)
 /* An epoch's error is in deviations if there are several outputs, whose units differ (judge.h). */
 static json_t *epochs_of(const struct number_report *report)
 {
-    const char *rmse = report->assessment->outputs == 1 ? "root_mean_square_error"
-                                                        : "standardised_root_mean_square_error";
-    json_t *array = json_array();
-    for (unsigned i = 0; i < report->epoch_count && array != NULL; i++) {
-        const struct number_report_epoch *epoch = &report->epochs[i];
-        json_t *row =
-            json_pack("{s:o, s:o, s:o, s:f}", "train_loss", report_json_real(epoch->train_loss),
-                      "validation_loss", report_json_real(epoch->validation_loss), rmse,
-                      report_json_real(epoch->rmse), "rate", epoch->rate);
-        if (json_array_append_new(array, row) == 0)
-            continue;
-        json_decref(array);
-        array = NULL;
-    }
-    return array;
+    return report_epochs_json(report->epochs, report->epoch_count,
+                              report->assessment->outputs == 1
+                                  ? "root_mean_square_error"
+                                  : "standardised_root_mean_square_error");
 }
 
 static json_t *report_of(const struct number_report *report)

@@ -14,15 +14,10 @@
 
 #include <stdio.h>
 
-/* One epoch of a training. */
-struct number_report_epoch {
-    double train_loss, validation_loss, rmse, rate; /* learning rate at the epoch's end */
-};
-
 struct number_report {
     const char *model_dir;
     const struct number_assessment *assessment; /* of a run */
-    const struct number_report_epoch *epochs;   /* [epoch_count]; 0: no training */
+    const struct report_epoch *epochs;          /* [epoch_count]; 0: no training */
     unsigned epoch_count;
 };
 

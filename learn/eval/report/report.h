@@ -29,11 +29,6 @@ struct report_run {
     const struct confusion *confusion; /* finished */
 };
 
-/* One epoch of a training; NAN: not measured. */
-struct report_epoch {
-    double train_loss, validation_loss, macro_f1, rate; /* learning rate at the epoch's end */
-};
-
 /* Figures of one of two models on the same inputs. */
 struct report_figures {
     const char *model_dir;

@@ -192,17 +192,16 @@ static json_t *mistakes_of(const struct report *report)
     return rows;
 }
 
-static json_t *epochs_of(const struct report *report)
+struct json_t *report_epochs_json(const struct report_epoch *epochs, unsigned count,
+                                  const char *measure)
 {
     json_t *rows = json_array();
-    for (unsigned i = 0; i < report->epoch_count && rows != NULL; i++) {
-        const struct report_epoch *epoch = &report->epochs[i];
+    for (unsigned i = 0; i < count && rows != NULL; i++)
         rows = append(rows, json_pack("{s:o, s:o, s:o, s:o}", "train_loss",
-                                      report_json_real(epoch->train_loss), "validation_loss",
-                                      report_json_real(epoch->validation_loss), "macro_f1",
-                                      report_json_real(epoch->macro_f1), "rate",
-                                      report_json_real(epoch->rate)));
-    }
+                                      report_json_real(epochs[i].train_loss), "validation_loss",
+                                      report_json_real(epochs[i].validation_loss), measure,
+                                      report_json_real(epochs[i].measure), "rate",
+                                      report_json_real(epochs[i].rate)));
     return rows;
 }
 
@@ -265,12 +264,13 @@ static json_t *details_of(const struct report *report)
 {
     json_t *against = report->against.evaluation != NULL ? against_of(report) : json_null();
     json_t *decisions = report->decisions != NULL ? decisions_of(report->decisions) : json_null();
+    json_t *epochs = report_epochs_json(report->epochs, report->epoch_count, "macro_f1");
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
                      run_of(&report->run), "classes", classes_of(report), "confusion",
                      matrix_of(report->run.confusion), "scores", scores_of(report->findings),
                      "risk_coverage", curve_of(report->findings), "decisions", decisions, "remarks",
-                     remarks_of(report), "mistakes", mistakes_of(report), "epochs",
-                     epochs_of(report), "failures", failures_of(report), "against", against);
+                     remarks_of(report), "mistakes", mistakes_of(report), "epochs", epochs,
+                     "failures", failures_of(report), "against", against);
 }
 
 /* ---- before and after ---- */

@@ -9,6 +9,9 @@ struct json_t; /* jansson's */
 
 /* NAN and infinite numbers become null, since JSON has none. */
 struct json_t *report_json_real(double value);
+/* An array of objects whose measure has this name. */
+struct json_t *report_epochs_json(const struct report_epoch *epochs, unsigned count,
+                                  const char *measure);
 /* Moves all members into `object`. False if there was no memory, also for either of the two. */
 bool report_json_add(struct json_t *object, struct json_t *members);
 

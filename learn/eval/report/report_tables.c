@@ -251,7 +251,7 @@ void report_tables_epochs(const struct report *report, FILE *file)
         fprintf(file, "<tr><th scope=\"row\">%u</th>", i + 1);
         epoch_number(file, epoch->train_loss);
         epoch_number(file, epoch->validation_loss);
-        epoch_number(file, epoch->macro_f1);
+        epoch_number(file, epoch->measure);
         epoch_number(file, epoch->rate);
         fputs("</tr>\n", file);
     }

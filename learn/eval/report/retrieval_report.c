@@ -108,23 +108,6 @@ static json_t *rivals_of(const struct retrieval *retrieval)
     return object;
 }
 
-static json_t *epochs_of(const struct retrieval_report *report)
-{
-    json_t *array = json_array();
-    for (unsigned i = 0; i < report->epoch_count && array != NULL; i++) {
-        const struct retrieval_report_epoch *epoch = &report->epochs[i];
-        json_t *row =
-            json_pack("{s:o, s:o, s:f, s:f}", "train_loss", report_json_real(epoch->train_loss),
-                      "validation_loss", report_json_real(epoch->validation_loss), "ndcg_at_10",
-                      epoch->ndcg, "rate", epoch->rate);
-        if (json_array_append_new(array, row) == 0)
-            continue;
-        json_decref(array);
-        array = NULL;
-    }
-    return array;
-}
-
 static json_t *report_of(const struct retrieval_report *report)
 {
     static const char *const relevance[] = {
@@ -139,7 +122,10 @@ static json_t *report_of(const struct retrieval_report *report)
         (json_int_t)retrieval->vectors.queries, "documents", (json_int_t)retrieval->document_count,
         "rivals", rivals_of(retrieval));
     if (report_json_add(object, figures_of(retrieval, &retrieval->vectors, retrieval->spearman)) &&
-        (report->epoch_count == 0 || json_object_set_new(object, "epochs", epochs_of(report)) == 0))
+        (report->epoch_count == 0 ||
+         json_object_set_new(
+             object, "epochs",
+             report_epochs_json(report->epochs, report->epoch_count, "ndcg_at_10")) == 0))
         return object;
     json_decref(object);
     return NULL;

@@ -13,15 +13,10 @@
 
 #include <stdio.h>
 
-/* One epoch of a training. */
-struct retrieval_report_epoch {
-    double train_loss, validation_loss, ndcg, rate; /* learning rate at the epoch's end */
-};
-
 struct retrieval_report {
     const char *model_dir;
-    const struct retrieval *retrieval;           /* of a run */
-    const struct retrieval_report_epoch *epochs; /* [epoch_count]; 0: no training */
+    const struct retrieval *retrieval; /* of a run */
+    const struct report_epoch *epochs; /* [epoch_count]; 0: no training */
     unsigned epoch_count;
 };
 

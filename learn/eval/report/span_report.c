@@ -119,23 +119,6 @@ static json_t *mistakes_of(const struct span_assessment *assessment)
     return array;
 }
 
-static json_t *epochs_of(const struct span_report *report)
-{
-    json_t *array = json_array();
-    for (unsigned i = 0; i < report->epoch_count && array != NULL; i++) {
-        const struct span_report_epoch *epoch = &report->epochs[i];
-        json_t *row =
-            json_pack("{s:o, s:o, s:f, s:f}", "train_loss", report_json_real(epoch->train_loss),
-                      "validation_loss", report_json_real(epoch->validation_loss), "span_f1",
-                      epoch->span_f1, "rate", epoch->rate);
-        if (json_array_append_new(array, row) == 0)
-            continue;
-        json_decref(array);
-        array = NULL;
-    }
-    return array;
-}
-
 static json_t *report_of(const struct span_report *report)
 {
     const struct span_assessment *assessment = report->assessment;
@@ -151,7 +134,10 @@ static json_t *report_of(const struct span_report *report)
         "micro", count_of(&assessment->counts.micro), "macro", rates_of(&assessment->counts.macro),
         "labels", labels_of(assessment), "mistakes", mistakes_of(assessment));
     if (object != NULL &&
-        (report->epoch_count == 0 || json_object_set_new(object, "epochs", epochs_of(report)) == 0))
+        (report->epoch_count == 0 ||
+         json_object_set_new(object, "epochs",
+                             report_epochs_json(report->epochs, report->epoch_count, "span_f1")) ==
+             0))
         return object;
     json_decref(object);
     return NULL;

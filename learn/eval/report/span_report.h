@@ -13,14 +13,10 @@
 
 #include <stdio.h>
 
-struct span_report_epoch {
-    double train_loss, validation_loss, span_f1, rate;
-};
-
 struct span_report {
     const char *model_dir;
     const struct span_assessment *assessment; /* of a run */
-    const struct span_report_epoch *epochs;   /* [epoch_count] of a training; may be none */
+    const struct report_epoch *epochs;        /* [epoch_count] of a training; may be none */
     unsigned epoch_count;
 };
 

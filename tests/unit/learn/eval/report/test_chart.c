@@ -186,7 +186,7 @@ START_TEST(chart_of_a_long_training_is_thinned)
     for (unsigned i = 0; i <= 700; i++)
         epochs[i] = (struct report_epoch){.train_loss = i == 700 ? 9 : 1 - i / 1398.0,
                                           .validation_loss = NAN,
-                                          .macro_f1 = i / 699.0,
+                                          .measure = i / 699.0,
                                           .rate = NAN};
     golden_file_open(&golden);
     chart_learning(golden.file, epochs, 700);
