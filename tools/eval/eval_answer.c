@@ -140,6 +140,8 @@ static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYT
                                     struct err *err)
 {
     const struct evaluation *evaluation = eval_is_of_spans(eval)     ? &eval->spans.evaluation
+                                          : eval_is_of_vectors(eval) ? &eval->retrieval.evaluation
+                                          : eval_is_of_pairs(eval)   ? &eval->rerank.evaluation
                                           : eval_is_of_numbers(eval) ? &eval->numbers.evaluation
                                           : eval->multi_label        ? &eval->sets.evaluation
                                                                      : &eval->assessment.evaluation;

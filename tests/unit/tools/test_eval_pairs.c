@@ -30,6 +30,8 @@ START_TEST(pairs_are_learnt_and_measured_by_their_order)
     const struct json_t *rivals = doc_member(report, "rivals");
     ck_assert(outcome_number(doc_member(rivals, "bm25"), "ndcg_at_10") == 1);
     doc_free(report);
+    outcome_expect(RUN("attnd-eval", "--model", f.first.path, "--data", f.list), 0, "",
+                   " inputs are among those that this model learnt");
     outcome_expect(RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--calibrate"), 2,
                    "", "--calibrate is for models that choose among labels");
     train_fixture_close(&f);

@@ -49,6 +49,8 @@ START_TEST(train_shows_how_an_embedding_searches)
     outcome_expect(RUN("attnd-train", "--task", "embed", "--model", f.model.path, "--data", f.list,
                        "--out", f.first.path, "--epochs", "1"),
                    0, "", "  nDCG@10 ");
+    outcome_expect(RUN("attnd-eval", "--model", f.first.path, "--data", f.list), 0, "",
+                   " inputs are among those that this model learnt");
     outcome_expect(RUN("attnd-train", "--task", "embed", "--model", f.model.path, "--data", f.list,
                        "--out", f.second.path, "--label-smoothing", "0.1"),
                    2, "", "--label-smoothing does not go with --task embed");
