@@ -13,7 +13,7 @@ import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
 import { sampleButtons } from './samples.js';
 import { saveButtons } from './save.js';
-import { isShown, isWhole, lackOf, setOf } from './tasks.js';
+import { isShown, isWhole, lackOf, setOf, taskHint } from './tasks.js';
 
 function describe(kind) {
     return kind === 'image' ? 'an image' : 'a text';
@@ -251,7 +251,7 @@ export class PredictView {
         this.result.removeAttribute('aria-busy');
         const title = `${model.name} gives only vectors`;
         this.result.replaceChildren(el('div', { class: 'panel only-vectors' }, el('h2', {}, title),
-            el('p', {}, lackOf(model, '')), el('button', { type: 'button', id: 'to-search',
+            el('p', {}, taskHint(model)), el('button', { type: 'button', id: 'to-search',
                 click: () => this.page.search(input, model.name) }, 'Search with this input')));
         announce(title);
         bringIntoView(this.result);
