@@ -51,8 +51,8 @@ struct cut {
 static unsigned window_tokens(const struct pipeline *pipeline, const struct question_asked *asked)
 {
     const unsigned limit = pipeline->tokenizer->limit;
-    const unsigned own = limit < WINDOW_TOKENS ? limit : WINDOW_TOKENS;
-    return asked->tokens_max > 0 ? asked->tokens_max : own;
+    const unsigned wanted = asked->tokens_max > 0 ? asked->tokens_max : WINDOW_TOKENS;
+    return wanted < limit ? wanted : limit;
 }
 
 static unsigned least_step(unsigned room)
@@ -68,9 +68,9 @@ static enum err_code make_cut(struct cut *out, const struct pipeline *pipeline,
     read_frame(&pipeline->tokenizer->pair, &out->frame);
     const unsigned specials = out->frame.front + out->frame.between + out->frame.behind;
     out->tokens_max = window_tokens(pipeline, asked);
-    if (out->tokens_max > limit)
+    if (asked->tokens_max > limit)
         return err_set(err, ERR_UNUSABLE, "max_seq_len is %u; the model reads at most %u tokens",
-                       out->tokens_max, limit);
+                       asked->tokens_max, limit);
     if (question > out->tokens_max / 2 || question + specials >= out->tokens_max)
         return err_set(err, ERR_UNUSABLE,
                        "the question has %zu tokens; in windows of %u tokens it may have at most "

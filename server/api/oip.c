@@ -75,7 +75,8 @@ static void add_tensor(struct codec_text *text, const char *name, const char *ty
     codec_text_add(text, tensor);
 }
 
-/* {"name", "versions", "platform", "inputs", "outputs"}. */
+/* {"name", "versions", "platform", "inputs", "outputs"}; a model that `infer` cannot answer has no
+ * outputs. */
 enum http_next oip_model(struct service *service, struct request *request)
 {
     const struct snapshot *snapshot = request->snapshot;
@@ -108,7 +109,7 @@ enum http_next oip_model(struct service *service, struct request *request)
     codec_text_add(&text, "],\"outputs\":[");
     if (info->task == ENGINE_EMBED)
         add_tensor(&text, "embedding", "FP32", info->vector_size);
-    else {
+    else if (info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS) {
         add_tensor(&text, "label", "BYTES", 0);
         codec_text_add(&text, ",");
         add_tensor(&text, "score", "FP32", 0);

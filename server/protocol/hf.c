@@ -53,10 +53,10 @@ struct hf {
     enum hf_form form;
     struct writing_how how;
     struct parts_how parts;
-    bool normalizes, is_multi_label;
+    bool is_multi_label;
     struct engine_labels labels;      /* of the hypotheses */
     float *scores;                    /* [labels.count] */
-    const struct served_model *model; /* that the call names; NULL: none */
+    const struct served_model *model; /* that will answer; NULL: none is served */
     const struct engine_info *info;   /* of it */
 };
 
@@ -105,10 +105,11 @@ static enum err_code read_function(struct request *request, const struct json_t 
     if (doc_get_string(parameters, "$.parameters", "function_to_apply", &function, &request->err) ||
         function == NULL)
         return request->err.code;
-    if (state->info != NULL && parts_are_told(state->info))
+    if (request->call.labels.count > 0 || request->call.wish == WISH_VECTOR ||
+        (state->info != NULL && (parts_are_told(state->info) || state->info->task == ENGINE_EMBED)))
         return err_set(&request->err, ERR_UNUSABLE,
-                       "function_to_apply: the model answers parts of a text, whose scores are by "
-                       "softmax");
+                       "function_to_apply: it is of a model's own labels for a whole text or "
+                       "picture");
     state->how.wants_logits = strcmp(function, "none") == 0;
     if (state->how.wants_logits || state->info == NULL ||
         strcmp(function, state->info->scores) == 0)
@@ -120,16 +121,15 @@ static enum err_code read_function(struct request *request, const struct json_t 
 
 static enum err_code read_vector_options(struct request *request, const struct json_t *object)
 {
-    struct hf *state = request->state;
     struct predict_call *call = &request->call;
     long long dimensions = call->vector.dimensions;
     const bool has_normalize = doc_member(object, "normalize") != NULL;
-    if (doc_get_bool(object, "$", "normalize", &state->normalizes, &request->err) ||
+    if (doc_get_bool(object, "$", "normalize", &call->vector.is_scaled, &request->err) ||
         doc_get_integer(object, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
         texts_name(request, object, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name))
         return request->err.code;
     call->vector.dimensions = (unsigned)dimensions;
-    call->refuses_unit |= has_normalize && !state->normalizes;
+    call->refuses_unit |= has_normalize && !call->vector.is_scaled;
     if (has_normalize || dimensions > 0 || call->prompt_name != NULL)
         call->wish = WISH_VECTOR;
     return ERR_OK;
@@ -137,11 +137,18 @@ static enum err_code read_vector_options(struct request *request, const struct j
 
 static enum err_code read_labels(struct request *request, const struct json_t *parameters)
 {
+    struct hf *state = request->state;
     struct engine_labels *labels = &request->call.labels;
     const struct json_t *list = doc_member(parameters, "candidate_labels");
     const size_t count = doc_array_count(list);
     char where[CALL_PLACE_BYTES];
     size_t len;
+    if (doc_get_bool(parameters, "$.parameters", "multi_label", &state->is_multi_label,
+                     &request->err))
+        return request->err.code;
+    if (list == NULL && (state->is_multi_label || doc_member(parameters, "hypothesis_template")))
+        return err_set(&request->err, ERR_UNUSABLE, "%s: it goes with candidate_labels",
+                       state->is_multi_label ? "multi_label" : "hypothesis_template");
     if (list == NULL)
         return ERR_OK;
     if (count == 0 || count > ENGINE_LABELS_MAX)
@@ -161,118 +168,23 @@ static enum err_code read_labels(struct request *request, const struct json_t *p
                       &labels->hypothesis);
 }
 
-/* ---- parts of a text ---- */
-
-/* A list of short texts. */
-static enum err_code read_words(struct request *request, const struct json_t *parameters,
-                                const char *key, unsigned most, const char *const **out,
-                                unsigned *count)
-{
-    const struct json_t *list = doc_member(parameters, key);
-    const size_t found = doc_array_count(list);
-    char where[CALL_PLACE_BYTES];
-    size_t len;
-    if (list == NULL)
-        return ERR_OK;
-    if (!texts_is_array(list) || found > most)
-        return err_set(&request->err, ERR_UNUSABLE, "%s: expected a list of at most %u texts", key,
-                       most);
-    const char **texts = arena_alloc_array(&request->exchange->arena, found, sizeof *texts);
-    if (texts == NULL)
-        return err_no_memory(&request->err, found * sizeof *texts);
-    for (unsigned i = 0; i < found; i++) {
-        snprintf(where, sizeof where, "%s[%u]", key, i);
-        if (texts_text(request, doc_array_item(list, i), where, &texts[i], &len))
-            return request->err.code;
-        if (len > LIMIT_LABEL_BYTES || len != strlen(texts[i]))
-            return err_set(&request->err, ERR_UNUSABLE,
-                           "%s: expected at most %d bytes without a NUL, found %zu", where,
-                           LIMIT_LABEL_BYTES, len);
-    }
-    *out = texts;
-    *count = (unsigned)found;
-    return ERR_OK;
-}
-
-/* Spans with the label "O" are left out unless other labels are. */
-static enum err_code read_spans(struct request *request, const struct json_t *parameters)
-{
-    static const char strategy[] = "aggregation_strategy", overlap[] = "stride";
-    struct hf *state = request->state;
-    struct predict_call *call = &request->call;
-    const char *name = NULL;
-    long long stride = 0;
-    const bool has_list = doc_member(parameters, "ignore_labels") != NULL;
-    const bool has_stride = doc_member(parameters, overlap) != NULL;
-    if (doc_get_string(parameters, "$.parameters", strategy, &name, &request->err) ||
-        doc_get_integer(parameters, "$.parameters", overlap, 0, INT_MAX, &stride, &request->err) ||
-        read_words(request, parameters, "ignore_labels", ENGINE_LABELS_MAX, &state->parts.ignored,
-                   &state->parts.ignored_count))
-        return request->err.code;
-    if (name != NULL && !aggregation_find(name, strlen(name), &call->aggregation))
-        return err_set(&request->err, ERR_UNUSABLE,
-                       "%s: expected none, simple, first, max or average", strategy);
-    if ((has_list || has_stride) && state->info != NULL && state->info->task != ENGINE_TAG)
-        return err_set(&request->err, ERR_UNUSABLE,
-                       "%s: the model does not answer spans (its task is another)",
-                       has_list ? "ignore_labels" : overlap);
-    if (state->model != NULL && state->info->task == ENGINE_TAG &&
-        decoder_check(engine_decoder(state->model->engine), &request->err))
-        return request->err.code = ERR_UNUSABLE;
-    call->keeps_outside = has_list;
-    if (has_stride) {
-        call->refuses_cut = true;
-        call->long_text = LONG_TEXT_TRUNCATE;
-        call->cut_advice = "send less, or no stride: then it is read in windows whose seams are "
-                           "joined";
-    }
-    return ERR_OK;
-}
-
-/* A number of tokens; *out stays 0 without it. */
-static enum err_code read_tokens(struct request *request, const struct json_t *parameters,
-                                 const char *key, unsigned least, unsigned *out)
-{
-    long long number = 0;
-    if (doc_get_integer(parameters, "$.parameters", key, least, INT_MAX - 1, &number,
-                        &request->err))
-        return request->err.code;
-    *out = (unsigned)number;
-    return ERR_OK;
-}
-
-static enum err_code read_asking(struct request *request, const struct json_t *parameters)
-{
-    struct engine_question *asking = &request->call.asking;
-    bool aligns = true;
-    if (doc_get_bool(parameters, "$.parameters", "handle_impossible_answer", &asking->may_be_empty,
-                     &request->err) ||
-        doc_get_bool(parameters, "$.parameters", "align_to_words", &aligns, &request->err) ||
-        read_tokens(request, parameters, "max_answer_len", 1, &asking->length_max) ||
-        read_tokens(request, parameters, "max_seq_len", 1, &asking->tokens_max) ||
-        read_tokens(request, parameters, "max_question_len", 1, &asking->asked_max) ||
-        read_tokens(request, parameters, "doc_stride", 0, &asking->overlap))
-        return request->err.code;
-    asking->overlap += doc_member(parameters, "doc_stride") != NULL;
-    asking->keeps_tokens = !aligns;
-    return ERR_OK;
-}
-
-/* top_k, which has another default for each task, and targets. */
+/* top_k, which has another default for each task. */
 static enum err_code read_top(struct request *request, const struct json_t *parameters)
 {
     static const char key[] = "top_k";
     struct hf *state = request->state;
     const enum engine_task task = state->info != NULL ? state->info->task : ENGINE_CLASSIFY;
     long long top_k = TOP_K_ALL;
-    if (doc_get_integer(parameters, "$.parameters", key, 1, INT_MAX, &top_k, &request->err) ||
-        read_words(request, parameters, "targets", ENGINE_TARGETS_MAX, &request->call.targets,
-                   &request->call.target_count))
+    if (doc_get_integer(parameters, "$.parameters", key, 1, INT_MAX, &top_k, &request->err))
         return request->err.code;
-    if (doc_member(parameters, "targets") != NULL && request->call.target_count == 0)
-        return err_set(&request->err, ERR_UNUSABLE, "targets: the list is empty");
     if (task == ENGINE_TAG && top_k != TOP_K_ALL)
         return err_set(&request->err, ERR_UNUSABLE, "%s: the model answers all spans", key);
+    const bool is_text = state->info != NULL && state->info->kind == ENGINE_TEXT;
+    if (top_k != TOP_K_ALL && (request->call.wish == WISH_VECTOR || task == ENGINE_EMBED ||
+                               (request->call.labels.count > 0 && is_text)))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "top_k: a vector, cosines and scores of candidate_labels for a text are "
+                       "answered whole");
     if (task == ENGINE_FILL && top_k > PARTS_TOP_MAX)
         return err_set(&request->err, ERR_UNUSABLE, "%s: for masked tokens it must be from 1 to %d",
                        key, PARTS_TOP_MAX);
@@ -374,7 +286,7 @@ static enum err_code read_inputs(struct request *request, const struct json_t *i
     const bool is_image = state->info != NULL && state->info->kind == ENGINE_IMAGE;
     if (doc_object_count(inputs) > 0)
         return read_object(request, inputs);
-    if (state->is_multi_label && (is_image || call->labels.count == 0))
+    if (state->is_multi_label && is_image)
         return err_set(&request->err, ERR_UNUSABLE,
                        "multi_label: it goes with candidate_labels of a text");
     if (call->labels.count > 0 && !is_image)
@@ -389,6 +301,47 @@ static enum err_code read_inputs(struct request *request, const struct json_t *i
                                   : texts_source);
 }
 
+/* The model that the path names, or the one that would answer such inputs. */
+static void choose_model(struct request *request, const struct json_t *inputs)
+{
+    struct hf *state = request->state;
+    struct predict_call *call = &request->call;
+    const struct json_t *first = texts_is_array(inputs) ? doc_array_item(inputs, 0) : inputs;
+    const bool is_text = snapshot_default(request->snapshot, ENGINE_TEXT) != NULL &&
+                         doc_member(first, "image") == NULL;
+    if (doc_member(first, "question") != NULL)
+        call->wish = WISH_ANSWER;
+    else if (doc_member(inputs, "sentences") != NULL)
+        call->wish = WISH_VECTOR;
+    else if (call->labels.count > 0 && call->model == NULL && is_text)
+        call->wish = WISH_ENTAIL;
+    state->model = call->model != NULL
+                       ? snapshot_find(request->snapshot, call->model)
+                       : rows_default(request, is_text ? ENGINE_TEXT : ENGINE_IMAGE);
+    state->info = state->model != NULL ? state->model->info : NULL;
+}
+
+/* Some clients put these beside `inputs`, others into `parameters`. */
+static enum err_code read_where_clients_do(struct request *request, const struct json_t *root,
+                                           const struct json_t *parameters)
+{
+    static const char *const keys[] = {"normalize", "prompt_name", "dimensions", "truncate",
+                                       "truncation_direction"};
+    const char *found[2] = {NULL, NULL};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        found[0] = doc_member(root, keys[i]) != NULL ? keys[i] : found[0];
+        found[1] = doc_member(parameters, keys[i]) != NULL ? keys[i] : found[1];
+    }
+    if (found[0] != NULL && found[1] != NULL)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "$.%s stands beside $.parameters.%s: such options go into one of the two "
+                       "places",
+                       found[0], found[1]);
+    const struct json_t *place = found[0] != NULL ? root : parameters;
+    return read_vector_options(request, place) ? request->err.code
+                                               : texts_truncation(request, place);
+}
+
 static enum err_code read_json(struct request *request, const struct json_t *root)
 {
     static const char of_parameters[] =
@@ -400,18 +353,15 @@ static enum err_code read_json(struct request *request, const struct json_t *roo
     const struct json_t *parameters = doc_member(root, "parameters");
     if (doc_check_members(parameters, "$.parameters", of_parameters, &request->err))
         return request->err.code = ERR_UNUSABLE;
-    if (doc_get_bool(parameters, "$.parameters", "multi_label", &state->is_multi_label,
-                     &request->err) ||
-        read_function(request, parameters) || read_labels(request, parameters) ||
-        read_vector_options(request, root) || read_vector_options(request, parameters) ||
-        texts_truncation(request, doc_member(root, "truncate") != NULL ? root : parameters) ||
-        read_top(request, parameters) || read_spans(request, parameters) ||
-        read_asking(request, parameters))
+    if (read_labels(request, parameters) || read_where_clients_do(request, root, parameters))
+        return request->err.code;
+    choose_model(request, doc_member(root, "inputs"));
+    if (read_function(request, parameters) || read_top(request, parameters) ||
+        parts_read(request, parameters, state->model, &state->parts))
         return request->err.code;
     return read_inputs(request, doc_member(root, "inputs"));
 }
 
-/* The model in the path, or the one that would answer a call without a name. */
 static enum err_code open_call(struct request *request)
 {
     const bool has_name = strchr(request->pattern, '{') != NULL;
@@ -426,13 +376,6 @@ static enum err_code open_call(struct request *request)
         request->call.model = request_value(request, "name");
     if (state == NULL || (has_name && request->call.model == NULL))
         return err_no_memory(&request->err, sizeof *state);
-    const struct served_model *model = has_name
-                                           ? snapshot_find(request->snapshot, request->call.model)
-                                       : snapshot_default(request->snapshot, ENGINE_TEXT) != NULL
-                                           ? snapshot_default(request->snapshot, ENGINE_TEXT)
-                                           : snapshot_default(request->snapshot, ENGINE_IMAGE);
-    state->model = model;
-    state->info = model != NULL ? model->info : NULL;
     return ERR_OK;
 }
 
@@ -526,14 +469,11 @@ static void write_hypothesis(const struct request *request, struct writing *writ
 static void write_row(const struct request *request, struct writing *writing, struct row *row)
 {
     const struct hf *state = request->state;
-    float *vector = row->answer.result.vector;
     codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
     if (state->form == HF_SIMILARITY)
         writing_cosine(&writing->text, &request->rows[0], row);
     else if (row_info(row)->task == ENGINE_EMBED) {
-        if (state->normalizes)
-            engine_normalize(vector, size_of(request, row));
-        writing_numbers(&writing->text, vector, size_of(request, row));
+        writing_numbers(&writing->text, row->answer.result.vector, size_of(request, row));
     } else if (parts_are_told(row_info(row)))
         parts_write(&writing->text, request, row, &state->parts);
     else

@@ -53,6 +53,7 @@ static enum err_code read_options(struct request *request, const struct json_t *
         doc_get_string(root, "$", "encoding_format", &format, &request->err))
         return request->err.code;
     call->vector.dimensions = (unsigned)dimensions;
+    call->vector.is_scaled = dimensions > 0;
     call->refuses_cut = !truncates;
     if (!vector_encoding_find(format, strlen(format), &call->vector.encoding))
         return err_set(&request->err, ERR_UNUSABLE,
@@ -138,11 +139,9 @@ static unsigned encode_row(struct request *request)
         return 0;
     struct row *row = &request->rows[writing->encoded];
     const struct vector_form *form = &request->call.vector;
-    float *vector = row->answer.result.vector;
+    const float *vector = row->answer.result.vector;
     const unsigned size = size_of(request, row);
     char begin[ROW_BYTES];
-    if (size < row_info(row)->vector_size)
-        engine_normalize(vector, size);
     snprintf(begin, sizeof begin, "%s{\"object\":\"embedding\",\"index\":%u,\"embedding\":",
              writing->encoded > 0 ? "," : "", writing->encoded);
     codec_text_add(&writing->text, begin);

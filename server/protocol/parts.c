@@ -1,8 +1,13 @@
 #include "server/protocol/parts.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/utf8.h"
 #include "engine/text/decoder.h"
+#include "server/protocol/texts.h"
+#include "server/serve/served_model.h"
+#include "wire/limits.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +23,116 @@ struct parts {
     uint32_t at; /* a character of the text, and its byte */
     size_t byte;
 };
+
+/* ---- options ---- */
+
+/* A list of short texts. */
+static enum err_code read_words(struct request *request, const struct json_t *parameters,
+                                const char *key, unsigned most, const char *const **out,
+                                unsigned *count)
+{
+    const struct json_t *list = doc_member(parameters, key);
+    const size_t found = doc_array_count(list);
+    char where[CALL_PLACE_BYTES];
+    size_t len;
+    if (list == NULL)
+        return ERR_OK;
+    if (!texts_is_array(list) || found > most)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: expected a list of at most %u texts", key,
+                       most);
+    const char **texts = arena_alloc_array(&request->exchange->arena, found, sizeof *texts);
+    if (texts == NULL)
+        return err_no_memory(&request->err, found * sizeof *texts);
+    for (unsigned i = 0; i < found; i++) {
+        snprintf(where, sizeof where, "%s[%u]", key, i);
+        if (texts_text(request, doc_array_item(list, i), where, &texts[i], &len))
+            return request->err.code;
+        if (len > LIMIT_LABEL_BYTES || len != strlen(texts[i]))
+            return err_set(&request->err, ERR_UNUSABLE,
+                           "%s: expected at most %d bytes without a NUL, found %zu", where,
+                           LIMIT_LABEL_BYTES, len);
+    }
+    *out = texts;
+    *count = (unsigned)found;
+    return ERR_OK;
+}
+
+/* Spans with the label "O" are left out unless other labels are. */
+static enum err_code read_spans(struct request *request, const struct json_t *parameters,
+                                const struct served_model *model, struct parts_how *how)
+{
+    static const char strategy[] = "aggregation_strategy", overlap[] = "stride";
+    struct predict_call *call = &request->call;
+    const char *name = NULL;
+    long long stride = 0;
+    const bool has_list = doc_member(parameters, "ignore_labels") != NULL;
+    const bool has_stride = doc_member(parameters, overlap) != NULL;
+    if (doc_get_string(parameters, "$.parameters", strategy, &name, &request->err) ||
+        doc_get_integer(parameters, "$.parameters", overlap, 0, INT_MAX, &stride, &request->err) ||
+        read_words(request, parameters, "ignore_labels", ENGINE_LABELS_MAX, &how->ignored,
+                   &how->ignored_count))
+        return request->err.code;
+    if (name != NULL && !aggregation_find(name, strlen(name), &call->aggregation))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "%s: expected none, simple, first, max or average", strategy);
+    if ((has_list || has_stride) && model != NULL && model->info->task != ENGINE_TAG)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "%s: the model does not answer spans (its task is another)",
+                       has_list ? "ignore_labels" : overlap);
+    if (model != NULL && model->info->task == ENGINE_TAG &&
+        decoder_check(engine_decoder(model->engine), &request->err))
+        return request->err.code = ERR_UNUSABLE;
+    call->keeps_outside = has_list;
+    if (has_stride) {
+        call->refuses_cut = true;
+        call->long_text = LONG_TEXT_TRUNCATE;
+        call->cut_advice = "send less, or no stride: then it is read in windows whose seams are "
+                           "joined";
+    }
+    return ERR_OK;
+}
+
+/* A number of tokens; *out stays 0 without it. */
+static enum err_code read_tokens(struct request *request, const struct json_t *parameters,
+                                 const char *key, unsigned least, unsigned *out)
+{
+    long long number = 0;
+    if (doc_get_integer(parameters, "$.parameters", key, least, INT_MAX - 1, &number,
+                        &request->err))
+        return request->err.code;
+    *out = (unsigned)number;
+    return ERR_OK;
+}
+
+static enum err_code read_asking(struct request *request, const struct json_t *parameters)
+{
+    struct engine_question *asking = &request->call.asking;
+    bool aligns = true;
+    if (doc_get_bool(parameters, "$.parameters", "handle_impossible_answer", &asking->may_be_empty,
+                     &request->err) ||
+        doc_get_bool(parameters, "$.parameters", "align_to_words", &aligns, &request->err) ||
+        read_tokens(request, parameters, "max_answer_len", 1, &asking->length_max) ||
+        read_tokens(request, parameters, "max_seq_len", 1, &asking->tokens_max) ||
+        read_tokens(request, parameters, "max_question_len", 1, &asking->asked_max) ||
+        read_tokens(request, parameters, "doc_stride", 0, &asking->overlap))
+        return request->err.code;
+    asking->overlap += doc_member(parameters, "doc_stride") != NULL;
+    asking->keeps_tokens = !aligns;
+    return ERR_OK;
+}
+
+enum err_code parts_read(struct request *request, const struct json_t *parameters,
+                         const struct served_model *model, struct parts_how *how)
+{
+    struct predict_call *call = &request->call;
+    if (read_words(request, parameters, "targets", ENGINE_TARGETS_MAX, &call->targets,
+                   &call->target_count))
+        return request->err.code;
+    if (doc_member(parameters, "targets") != NULL && call->target_count == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "targets: the list is empty");
+    return read_spans(request, parameters, model, how) ? request->err.code
+                                                       : read_asking(request, parameters);
+}
 
 /* ---- members ---- */
 

@@ -6,6 +6,7 @@
  *     {"score", "start", "end", "answer"}                          or an array of 0, 2 or more
  *     [{"score", "token", "token_str", "sequence"}, ...]           of several masks an array each
  *
+ *     parts_read(request, parameters, model, &how)                 the call is read
  *     parts_bytes(request, row, how, &work)                        before the work
  *     parts_write(writing, request, row, how)                      the answer is there
  *
@@ -25,6 +26,13 @@ struct parts_how {
     const char *const *ignored; /* [ignored_count] tags: labels that are left out */
     unsigned ignored_count;
 };
+
+/* Options of `parameters` into request->call and the ignored labels of *how: aggregation_strategy,
+ * ignore_labels, stride; max_answer_len, max_seq_len, max_question_len, doc_stride,
+ * handle_impossible_answer, align_to_words; targets. What the model (NULL: none is served) cannot
+ * obey is refused here or when it prepares. Returns request->err.code. */
+enum err_code parts_read(struct request *request, const struct json_t *parameters,
+                         const struct served_model *model, struct parts_how *how);
 
 /* True if the model's answers are parts. */
 static inline bool parts_are_told(const struct engine_info *info)

@@ -33,7 +33,7 @@ enum {
 /* The options of a call; request->state. */
 struct tei {
     bool is_one; /* a prediction is answered without a list around it */
-    bool is_raw; /* logits; or a vector as the model makes it */
+    bool is_raw; /* logits */
 };
 
 /* ---- the call ---- */
@@ -75,7 +75,7 @@ static enum err_code parse_embed(struct service *service, struct request *reques
         texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) ||
         texts_truncation(request, root))
         goto out;
-    ((struct tei *)request->state)->is_raw = !normalizes;
+    request->call.vector.is_scaled = normalizes;
     request->call.refuses_unit = !normalizes;
     request->call.vector.dimensions = (unsigned)dimensions;
     texts_items(request, doc_member(root, "inputs"), "inputs", texts_source_or_image);
@@ -209,16 +209,11 @@ static size_t reply_bytes(const struct request *request, size_t *text)
 static unsigned embed_row(struct request *request)
 {
     struct writing *writing = writing_begin(request, "[");
-    const struct tei *state = request->state;
     if (writing == NULL || writing->encoded == request->call.item_count)
         return 0;
     const struct row *row = &request->rows[writing->encoded];
-    float *vector = row->answer.result.vector;
-    const unsigned size = size_of(request, row);
-    if (!state->is_raw)
-        engine_normalize(vector, size);
     codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
-    writing_numbers(&writing->text, vector, size);
+    writing_numbers(&writing->text, row->answer.result.vector, size_of(request, row));
     return request->call.item_count - ++writing->encoded;
 }
 

@@ -60,7 +60,8 @@ static enum err_code parse(struct service *service, struct request *request)
                                   .keep = true,
                                   .top_k = TOP_K_ALL,
                                   .wish = WISH_WHOLE,
-                                  .refuses_cut = true};
+                                  .refuses_cut = true,
+                                  .cut_advice = "send less"};
     call->model = request_value(request, "model");
     if (strstr(request->pattern, "{version}") != NULL)
         call->version = request_value(request, "version");

@@ -12,16 +12,28 @@ static bool can_be_kept(const struct request *request, const struct row *row)
            (task == ENGINE_CLASSIFY || task == ENGINE_REGRESS || task == ENGINE_EMBED);
 }
 
-/* All that the answer follows from. The generation stands for the configuration. */
+/* All that the answer follows from, and all that a model of another task refuses: what is refused
+ * must not find an answer. The generation stands for the configuration. */
 static void make_key(const struct service *service, const struct request *request,
                      const struct row *row, char key[SHA256_HEX_BYTES])
 {
     const struct predict_call *call = &request->call;
     const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
     const char *prompt = source.prompt_name, *name = request->grant.name;
+    const struct engine_question *asked = &source.question;
     const unsigned numbers[] = {request->snapshot->generation,
                                 source.kind,
                                 (unsigned)source.reading.long_text,
+                                (unsigned)source.reading.aggregation,
+                                source.reading.keeps_outside,
+                                source.target_count,
+                                asked->text != NULL,
+                                asked->length_max,
+                                asked->tokens_max,
+                                asked->overlap,
+                                asked->asked_max,
+                                asked->may_be_empty,
+                                asked->keeps_tokens,
                                 call->vector.dimensions,
                                 call->vector.is_scaled,
                                 call->refuses_cut,

@@ -71,8 +71,7 @@ static bool grants(const struct engine_info *info, enum predict_wish wish)
                : true;
 }
 
-/* The first model that reads the kind and grants the call's wish; of a search one with an index. */
-static struct served_model *default_model(const struct request *request, enum engine_kind kind)
+struct served_model *rows_default(const struct request *request, enum engine_kind kind)
 {
     const struct snapshot *snapshot = request->snapshot;
     const enum predict_wish wish = request->call.wish;
@@ -125,7 +124,7 @@ static void resolve_model(struct request *request, unsigned index, struct served
 {
     struct row *row = &request->rows[index];
     enum engine_kind kind = request->call.items[index].source.kind;
-    struct served_model *model = named != NULL ? named : default_model(request, kind);
+    struct served_model *model = named != NULL ? named : rows_default(request, kind);
     if (model != NULL && engine_reads(model->info, kind)) {
         const struct predict_call *call = &request->call;
         const struct predict_item *item = &call->items[index];

@@ -16,6 +16,10 @@
 /* Sets request->rows and pixels; request->deadline_ns is known. Returns request->err.code. */
 enum err_code rows_open(struct request *request);
 
+/* The model of a call that names none: the first that reads the kind and grants the call's wish, of
+ * a search one with an index; else the first of the kind. NULL: none reads it. */
+struct served_model *rows_default(const struct request *request, enum engine_kind kind);
+
 /* The label of a model of pairs that says that the second text follows from the first: one that
  * begins with "entail", in any case. -1: there is none. */
 int rows_entailment(const struct engine_info *info);

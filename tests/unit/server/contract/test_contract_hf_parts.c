@@ -224,7 +224,7 @@ START_TEST(hf_parts_of_another_task_are_refused_by_name)
         {"ner-bert-0", "{\"inputs\":\"a\",\"parameters\":{\"ignore_labels\":[1]}}",
          "ignore_labels[0]: "},
         {"ner-bert-0", "{\"inputs\":\"a\",\"parameters\":{\"function_to_apply\":\"none\"}}",
-         "function_to_apply: the model answers parts"},
+         "function_to_apply: it is of a model's own labels"},
         {"ner-bert-0", "{\"inputs\":\"a\",\"parameters\":{\"targets\":[\"a\"]}}",
          "inputs: targets: the model does not fill"},
         {"ner-bert-0", "{\"inputs\":\"a\",\"parameters\":{\"max_seq_len\":64}}",
@@ -244,6 +244,17 @@ START_TEST(hf_parts_of_another_task_are_refused_by_name)
         {"qa-bert-0",
          "{\"inputs\":{\"question\":\"a\",\"context\":\"b\"},\"parameters\":{\"top_k\":101}}",
          "inputs: top_k: for answers"},
+        {"qa-bert-0",
+         "{\"inputs\":{\"question\":\"a\",\"context\":\"b\"},\"parameters\":"
+         "{\"max_seq_len\":2147483646}}",
+         "inputs: max_seq_len is 2147483646; the model reads at most"},
+        {"qa-bert-0",
+         "{\"inputs\":{\"question\":\"a\",\"context\":\"b\"},\"parameters\":{\"normalize\":true}}",
+         "inputs: dimensions, encoding, normalize: the model answers no vectors"},
+        {"qa-bert-0",
+         "{\"inputs\":{\"question\":\"a\",\"context\":\"b\"},\"parameters\":{\"multi_label\":true}"
+         "}",
+         "multi_label: it goes with candidate_labels"},
         {"mlm-bert-0", "{\"inputs\":\"a\"}", "inputs: the text has no masked token"},
         {"mlm-bert-0", "{\"inputs\":\"[MASK]\",\"parameters\":{\"targets\":[]}}", "targets: the l"},
         {"mlm-bert-0", "{\"inputs\":\"[MASK]\",\"parameters\":{\"targets\":[\"a\",\" \"]}}",
@@ -262,6 +273,24 @@ START_TEST(hf_parts_of_another_task_are_refused_by_name)
                       cases[i].body, message);
         reply_free(&reply);
     }
+    stop();
+}
+END_TEST
+
+/* The first model of texts tags; a question is another model's, and so are its options. */
+START_TEST(hf_parts_without_a_name_go_to_the_model_that_can_answer)
+{
+    static const char body[] = "{\"inputs\":{\"question\":\"Which pin?\",\"context\":\"pin 7\"},"
+                               "\"parameters\":{\"top_k\":2}}";
+    start();
+    struct reply named = ask("qa-bert-0", json_loads(body, 0, NULL));
+    struct reply found =
+        contract_ask(server.port, "POST", "/", "Content-Type: application/json\r\n", body);
+    reply_expect_status(&found, 200);
+    ck_assert_uint_eq(json_array_size(found.json), 2);
+    ck_assert(json_equal(found.json, named.json));
+    reply_free(&named);
+    reply_free(&found);
     stop();
 }
 END_TEST
@@ -291,4 +320,5 @@ SUITE("contract_hf_parts", hf_parts_are_the_spans_of_the_pipeline,
       hf_parts_leave_out_the_labels_that_are_ignored, hf_parts_are_the_answers_of_the_pipeline,
       hf_parts_are_the_words_of_the_pipeline, hf_parts_fill_a_mask_with_the_targets_alone,
       hf_parts_of_another_task_are_refused_by_name,
+      hf_parts_without_a_name_go_to_the_model_that_can_answer,
       hf_parts_take_a_stride_where_a_text_is_read_at_once)

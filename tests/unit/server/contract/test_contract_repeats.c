@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define MODEL "text=tests/data/golden/bert-3"
+#define VECTORS "vectors=tests/data/embedding/st-weighted-0"
 
 static struct server_process server;
 static struct tempdir dir;
@@ -26,10 +27,11 @@ static void start(const char *keys)
     snprintf(path, sizeof path, "%s/keys", dir.path);
     if (keys != NULL)
         tempdir_write(&dir, "keys", keys, strlen(keys));
-    server_process_start(
-        &server, (const char *[]){"--model", MODEL, "--workers", "1", "--threads-per-worker", "1",
-                                  "--answers-bytes", "1000000", "--idempotency-bytes", "1000000",
-                                  keys != NULL ? "--keys-file" : NULL, path, NULL});
+    server_process_start(&server,
+                         (const char *[]){"--model", MODEL, "--model", VECTORS, "--workers", "1",
+                                          "--threads-per-worker", "1", "--answers-bytes", "1000000",
+                                          "--idempotency-bytes", "1000000",
+                                          keys != NULL ? "--keys-file" : NULL, path, NULL});
 }
 
 static void stop(void)
@@ -77,6 +79,67 @@ START_TEST(an_input_that_comes_again_is_answered_without_being_computed)
         contract_ask(server.port, "POST", "/feedback", "", "{\"id\":\"two\",\"label\":\"SCAN\"}");
     reply_expect_status(&told, 200);
     reply_free(&told);
+    stop();
+}
+END_TEST
+
+/* The answer that is kept must not hide that the model cannot obey. */
+START_TEST(what_a_model_refuses_is_refused_of_a_known_input_too)
+{
+    static const char *const options[] = {"\"question\":\"which?\"",
+                                          "\"aggregation\":\"first\"",
+                                          "\"aggregation\":\"simple\"",
+                                          "\"doc_stride\":2",
+                                          "\"max_seq_len\":64",
+                                          "\"max_answer_len\":3",
+                                          "\"handle_impossible_answer\":true",
+                                          "\"align_to_words\":false"};
+    start(NULL);
+    expect_status("", "{\"text\":\"scan\"}", "attnd; fwd=miss");
+    expect_status("", "{\"text\":\"scan\"}", "attnd; hit");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char *body = contract_format("{\"text\":\"scan\",%s}", options[i]);
+        struct reply reply = ask("", body);
+        ck_assert_msg(reply.answer.status == 422, "%s: %ld", body, (long)reply.answer.status);
+        reply_free(&reply);
+        free(body);
+    }
+    struct reply reply =
+        contract_ask(server.port, "POST", "/models/text", "Content-Type: application/json\r\n",
+                     "{\"inputs\":\"scan\",\"parameters\":{\"targets\":[\"a\"]}}");
+    reply_expect_status(&reply, 422);
+    reply_free(&reply);
+    stop();
+}
+END_TEST
+
+/* A client that wants vectors of length 1 does not change what another one gets. */
+START_TEST(a_known_vector_has_the_form_that_each_call_asks_for)
+{
+    static const struct {
+        const char *path, *body;
+        bool is_scaled;
+    } calls[] = {
+        {"/embed", "{\"model\":\"vectors\",\"inputs\":\"scan\"}", true},
+        {"/embed", "{\"model\":\"vectors\",\"inputs\":\"scan\",\"normalize\":false}", false},
+        {"/models/vectors", "{\"inputs\":[\"scan\"],\"normalize\":true}", true},
+        {"/models/vectors", "{\"inputs\":[\"scan\"]}", false},
+    };
+    start(NULL);
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+            struct reply reply = contract_ask(server.port, "POST", calls[i].path,
+                                              "Content-Type: application/json\r\n", calls[i].body);
+            reply_expect_status(&reply, 200);
+            double square = 0;
+            const json_t *number, *vector = json_array_get(reply.json, 0);
+            size_t at;
+            json_array_foreach(vector, at, number) square +=
+                json_number_value(number) * json_number_value(number);
+            ck_assert_msg((square > 0.999 && square < 1.001) == calls[i].is_scaled, "%s %s: %g",
+                          calls[i].path, calls[i].body, square);
+            reply_free(&reply);
+        }
     stop();
 }
 END_TEST
@@ -234,7 +297,9 @@ START_TEST(a_request_whose_client_has_gone_gives_its_key_free)
 END_TEST
 
 SUITE("contract_repeats", an_input_that_comes_again_is_answered_without_being_computed,
-      a_reload_ends_the_answers_of_before, a_repeated_request_gets_the_reply_of_the_first,
+      what_a_model_refuses_is_refused_of_a_known_input_too,
+      a_known_vector_has_the_form_that_each_call_asks_for, a_reload_ends_the_answers_of_before,
+      a_repeated_request_gets_the_reply_of_the_first,
       a_refusal_is_not_kept_and_a_bad_key_is_refused,
       what_is_kept_for_one_key_is_not_given_to_another,
       of_many_requests_with_one_key_at_once_one_is_computed,
