@@ -12,8 +12,10 @@ struct writing *writing_begin(struct request *request, const char *head)
     unsigned most = request->call.item_count;
     if (writing != NULL)
         return writing;
-    for (unsigned i = 0; i < request->good_count; i++) {
-        const unsigned count = row_info(request->good[i])->label_count;
+    for (unsigned i = 0; i < request->call.item_count;
+         i++) { /* good has no answer that was known */
+        const struct row *row = &request->rows[i];
+        const unsigned count = row->err.code == ERR_OK ? row_info(row)->label_count : 0;
         most = count > most ? count : most;
     }
     writing = arena_alloc(arena, sizeof *writing);

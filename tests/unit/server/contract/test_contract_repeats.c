@@ -144,6 +144,39 @@ START_TEST(a_known_vector_has_the_form_that_each_call_asks_for)
 }
 END_TEST
 
+/* Every route that ranks labels has room for them, although nothing is computed. */
+START_TEST(all_labels_of_a_known_input_are_ranked_by_each_route)
+{
+    static const char *const calls[][2] = {
+        {"/v2/models/text/infer",
+         "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"scan\"]}"
+         "],"
+         "\"outputs\":[{\"name\":\"scores\",\"parameters\":{\"classification\":100}}]}"},
+        {"/models/text", "{\"inputs\":\"scan\"}"},
+        {"/predict", "{\"inputs\":\"scan\",\"model\":\"text\"}"},
+    };
+    start(NULL);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        json_t *bodies[2];
+        for (int turn = 0; turn < 2; turn++) {
+            struct reply reply = contract_ask(server.port, "POST", calls[i][0],
+                                              "Content-Type: application/json\r\n", calls[i][1]);
+            reply_expect_status(&reply, 200);
+            bodies[turn] = json_deep_copy(reply.json);
+            if (json_is_object(bodies[turn]))
+                json_object_del(bodies[turn], "id");
+            if (turn == 1)
+                ck_assert_str_eq(reply_header(&reply, "Cache-Status"), "attnd; hit");
+            reply_free(&reply);
+        }
+        ck_assert_msg(json_equal(bodies[0], bodies[1]), "%s", calls[i][0]);
+        json_decref(bodies[0]);
+        json_decref(bodies[1]);
+    }
+    stop();
+}
+END_TEST
+
 START_TEST(a_reload_ends_the_answers_of_before)
 {
     start(NULL);
@@ -298,7 +331,8 @@ END_TEST
 
 SUITE("contract_repeats", an_input_that_comes_again_is_answered_without_being_computed,
       what_a_model_refuses_is_refused_of_a_known_input_too,
-      a_known_vector_has_the_form_that_each_call_asks_for, a_reload_ends_the_answers_of_before,
+      a_known_vector_has_the_form_that_each_call_asks_for,
+      all_labels_of_a_known_input_are_ranked_by_each_route, a_reload_ends_the_answers_of_before,
       a_repeated_request_gets_the_reply_of_the_first,
       a_refusal_is_not_kept_and_a_bad_key_is_refused,
       what_is_kept_for_one_key_is_not_given_to_another,
