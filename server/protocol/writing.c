@@ -12,8 +12,7 @@ struct writing *writing_begin(struct request *request, const char *head)
     unsigned most = request->call.item_count;
     if (writing != NULL)
         return writing;
-    for (unsigned i = 0; i < request->call.item_count;
-         i++) { /* good has no answer that was known */
+    for (unsigned i = 0; i < request->call.item_count; i++) { /* `good` lacks known answers */
         const struct row *row = &request->rows[i];
         const unsigned count = row->err.code == ERR_OK ? row_info(row)->label_count : 0;
         most = count > most ? count : most;
