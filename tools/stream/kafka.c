@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 
 enum { CALL_MS = 5000, ERROR_BYTES = 512 };
 
@@ -107,6 +108,7 @@ void kafka_close(struct kafka *kafka)
         return;
     if (kafka->consumer != NULL) {
         rd_kafka_consumer_close(kafka->consumer);
+        rd_kafka_set_log_level(kafka->consumer, LOG_EMERG); /* as kafka_writer_close */
         rd_kafka_destroy(kafka->consumer);
     }
     kafka_writer_close(kafka->writer);

@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <syslog.h>
 
 enum { CALL_MS = 5000, METADATA_MS = 10000, FLUSH_MS = 100, ERROR_BYTES = 512 };
 
@@ -164,8 +165,10 @@ void kafka_writer_close(struct kafka_writer *writer)
 {
     if (writer == NULL)
         return;
-    if (writer->client != NULL)
+    if (writer->client != NULL) {
+        rd_kafka_set_log_level(writer->client, LOG_EMERG); /* what its end breaks off is no news */
         rd_kafka_destroy(writer->client);
+    }
     free(writer);
 }
 
