@@ -226,11 +226,18 @@ enum err_code engine_encode_labels(struct engine_labeller *labeller, struct engi
 
 /* Options of a client for long texts, and their bounds. All zeros: the model's own way. */
 enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
+/* Vectors of an embedding of texts, beside the text's own: */
+enum engine_vectors {
+    VECTORS_ONE,    /* none */
+    VECTORS_TOKENS, /* the last states of all tokens, special ones included */
+    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.h */
+};
 struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */
     unsigned text_tokens_max;        /* of a text in windows; 0: ENGINE_TEXT_TOKENS_MAX */
     enum aggregation aggregation;    /* tags: how they become spans; other models take none */
     bool keeps_outside;              /* tags: spans with the label "O", too */
+    enum engine_vectors vectors;     /* embeddings; other models have none */
 };
 enum { ENGINE_TEXT_TOKENS_MAX = 65536 };
 
@@ -274,6 +281,23 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err);
 
+/* The tokens of all of a text, with an embedding's prompt in front; `text` is what was encoded.
+ * Arrays lie in the arena. Special tokens that the tokenizer puts around a text end at 0.
+ * ERR_UNUSABLE as engine_prepare; ERR_TOO_LARGE for more than text_tokens_max. */
+struct engine_tokens {
+    unsigned count;
+    const int32_t *ids;            /* [count] */
+    const uint32_t *starts, *ends; /* [count] characters of the text, end exclusive */
+    const char *text;              /* [len] UTF-8 */
+    size_t len;
+};
+enum err_code engine_tokenize(const struct engine_model *model, const struct engine_source *source,
+                              struct interrupt *interrupt, struct arena *arena,
+                              struct engine_tokens *out, struct err *err);
+/* Upper bounds of the bytes that this takes, and, in *tokens, of the tokens. */
+size_t engine_tokenize_bytes(const struct engine_model *model, const struct engine_source *source,
+                             size_t *tokens);
+
 /* The string of a token as tokenizer.json spells it: "##ing". NULL: no token has the id. Borrowed
  * from the model. */
 const char *engine_token(const struct engine_model *model, int32_t id, size_t *len,
@@ -297,6 +321,7 @@ struct engine_need {
     size_t passing;   /* given back before engine_prepare returns */
     size_t answer;    /* that engine_result_rows takes of the arena for it, tags: at most */
     unsigned tokens;  /* of a text, special ones included and window behind window: at most */
+    unsigned lines;   /* of a text that is embedded line by line: at most */
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };
@@ -327,6 +352,10 @@ void engine_session_close(struct engine_session *session);
  *     fill    engine_rows = input->mask_count: row i has the logits of the vocabulary at the masked
  *             token input->masks[i]; row_size = vocab_size
  *     sparse  one row: the weights of the vocabulary
+ *     embed   with VECTORS_TOKENS engine_rows = the input's tokens; with VECTORS_LINES the lines of
+ *             the text, of which those without a token are noughts
+ *
+ * with row_size numbers of the input.
  *
  * Rows follow the order of the input's arrays, window behind window; a step of engine_step fills
  * those of its windows, which later steps leave alone. There is one row more, which is scratch. */

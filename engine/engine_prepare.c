@@ -2,6 +2,7 @@
 #include "engine/base/utf8.h"
 #include "engine/content/document.h"
 #include "engine/engine_state.h"
+#include "engine/prepare/lines.h"
 #include "engine/prepare/question.h"
 #include "engine/prepare/tags.h"
 #include "engine/text/token_list.h"
@@ -181,6 +182,12 @@ static enum err_code prepare_text(const struct engine_model *model,
     else if (windows_cut(&encoding, &pipeline->windows, arena, out, err))
         return err->code;
     out->skipped = skipped;
+    if (source->reading.vectors != VECTORS_ONE)
+        out->row_size = source->reading.vectors == VECTORS_LINES ? spec_features(&stack->spec)
+                                                                 : stack->spec.hidden;
+    if (source->reading.vectors == VECTORS_LINES)
+        return lines_cut(source->bytes, source->len, text.shift, pipeline->tokenizer->limit, arena,
+                         out, err);
     out->aggregation = (unsigned char)source->reading.aggregation;
     out->keeps_outside = source->reading.keeps_outside;
     if (model->info.task == ENGINE_FILL && source->target_count > 0 &&
@@ -262,6 +269,28 @@ static enum err_code prepare_image(const struct engine_model *model,
     return err->code;
 }
 
+/* True for a model whose tokens all have states that one pooling makes a vector. */
+static enum err_code check_vectors(const struct engine_model *model,
+                                   const struct engine_source *source, struct err *err)
+{
+    const bool has_lines = source->reading.vectors == VECTORS_LINES;
+    const char *what = has_lines ? "chunks" : "vectors of tokens";
+    const struct spec *spec = &engine_stack_of(model, ENGINE_TEXT)->spec;
+    if (model->info.task != ENGINE_EMBED || source->kind != ENGINE_TEXT)
+        return err_set(err, ERR_UNUSABLE, "%s: only a text has them, of a model of embeddings",
+                       what);
+    if (spec->sentence == NULL || spec_has_own_vector(spec) || model->info.full_layers > 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: the model pools its tokens by itself: they have no vectors", what);
+    for (unsigned i = 0; has_lines && i < spec->sentence->pooling.count; i++)
+        if (spec->sentence->pooling.modes[i] == SENTENCE_CLS)
+            return err_set(err, ERR_UNUSABLE,
+                           "%s: the model's vector is the state of its first token, which no line "
+                           "has",
+                           what);
+    return ERR_OK;
+}
+
 enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err)
@@ -279,6 +308,8 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
         return err_set(err, ERR_UNUSABLE,
                        "question and its options: the model does not answer questions (its task is "
                        "another)");
+    if (source->reading.vectors != VECTORS_ONE && check_vectors(model, source, err))
+        return err->code;
     if (source->target_count > 0 && model->info.task != ENGINE_FILL)
         return err_set(err, ERR_UNUSABLE,
                        "targets: the model does not fill masked tokens (its task is another)");
@@ -352,6 +383,30 @@ static size_t answer_bytes(const struct engine_model *model, size_t rows)
            2 * (size_t)ARENA_ALIGNMENT;
 }
 
+/* An embedding's vectors of tokens or lines. */
+static struct engine_need need_of_vectors(const struct engine_model *model,
+                                          const struct engine_source *source)
+{
+    const struct pipeline *pipeline = &engine_stack_of(model, ENGINE_TEXT)->pipeline;
+    const unsigned limit = pipeline->tokenizer->limit;
+    const size_t tokens = prompt_tokens(pipeline, source->bytes, source->len, source->prompt_name);
+    const size_t most = tokens < limit ? tokens : limit;
+    const size_t kept = prompt_bytes(pipeline, source->bytes, source->len, source->prompt_name);
+    if (source->reading.vectors == VECTORS_ONE)
+        return (struct engine_need){.kept = kept};
+    if (source->reading.vectors == VECTORS_TOKENS)
+        return (struct engine_need){.kept = kept,
+                                    .tokens = (unsigned)most,
+                                    .answer = (most + 1) * model->info.hidden_size * sizeof(float) +
+                                              ARENA_ALIGNMENT};
+    const size_t lines = lines_count(source->bytes, source->len, limit);
+    const size_t size = spec_features(&model->stacks[0].spec);
+    return (struct engine_need){
+        .kept = memory_sum(kept, (lines + 1) * sizeof(struct input_line) + ARENA_ALIGNMENT),
+        .lines = (unsigned)lines,
+        .answer = (lines + 1) * size * sizeof(float) + ARENA_ALIGNMENT};
+}
+
 /* A text has no more tokens than bytes. */
 static struct engine_need need_of_text(const struct engine_model *model,
                                        const struct engine_source *source)
@@ -377,8 +432,7 @@ static struct engine_need need_of_text(const struct engine_model *model,
             .kept = prompt_bytes(pipeline, source->bytes, len, source->prompt_name),
             .answer = answer_bytes(model, 1)};
     if (model->info.task == ENGINE_EMBED)
-        return (struct engine_need){
-            .kept = prompt_bytes(pipeline, source->bytes, len, source->prompt_name)};
+        return need_of_vectors(model, source);
     if (source->pair_len > 0)
         return (struct engine_need){
             .kept = tokenizer_encode_pair_bytes(pipeline->tokenizer, source->bytes, len,

@@ -102,6 +102,8 @@ static void add_windows(struct lane *lane, const struct engine_input *input, uns
         place.row = input->windows > 0 ? input->window_offset[place.window] : 0;
         place.masks = input->masks;
         place.mask_count = input->mask_count;
+        place.lines = input->lines;
+        place.line_count = input->line_count;
         const struct engine_input window = engine_input_window(input, place.window);
         if (!stack_has_room(&lane->workspace, window.tokens))
             stack_run(lane->stack, &lane->workspace);
@@ -124,11 +126,14 @@ static bool is_finite(const float *numbers, size_t count)
 }
 
 /* The features of an embedding are its vector. */
-static void take_vector(const struct engine_model *model, struct engine_result *result)
+static void take_vector(const struct engine_model *model, const struct engine_input *input,
+                        struct engine_result *result)
 {
     const unsigned size = model->info.vector_size;
     result->task = ENGINE_EMBED;
-    result->is_finite = is_finite(result->features, size);
+    result->row_count = result->rows != NULL ? engine_rows(model, input) : 0;
+    result->is_finite = is_finite(result->features, size) &&
+                        is_finite(result->rows, (size_t)result->row_count * input->row_size);
     memcpy(result->vector, result->features, size * sizeof *result->vector);
 }
 
@@ -204,7 +209,7 @@ static void finish(const struct engine_session *session, const struct lane *lane
     result->tokens = input->tokens;
     result->kept_tokens = engine_kept_tokens(model, input);
     if (model->info.task == ENGINE_EMBED)
-        take_vector(model, result);
+        take_vector(model, input, result);
     else if (model->info.task == ENGINE_TAG)
         take_spans(model, input, result);
     else if (model->info.task == ENGINE_ANSWER)
@@ -242,9 +247,9 @@ static void add_step(struct engine_session *session, struct engine_input input,
     result->is_done = result->windows_done == engine_input_windows(&input);
     workspace->classifiers[r] = asked->base != NULL ? &asked->stacks[0].weights.classifier : NULL;
     last->evidence[r] = input.evidence;
-    last->answers[r] = asked->info.row_size > 0 ? result->rows
-                       : result->is_done        ? result->logits
-                                                : NULL;
+    last->answers[r] = asked->info.row_size > 0 || asked->info.task == ENGINE_EMBED ? result->rows
+                       : result->is_done                                            ? result->logits
+                                                                                    : NULL;
     if (input.capture != NULL && lane->stack->spec.token_pruning.full_layers > 0) {
         add_windows(lane, &input, r, first, step);
         if (first > 0)
@@ -369,6 +374,8 @@ unsigned engine_rows(const struct engine_model *model, const struct engine_input
         return input->mask_count;
     case ENGINE_SPARSE:
         return 1;
+    case ENGINE_EMBED:
+        return input->row_size == 0 ? 0 : input->lines != NULL ? input->line_count : input->tokens;
     default:
         return 0;
     }
@@ -378,7 +385,8 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err)
 {
-    const size_t rows = (size_t)engine_rows(model, input) + 1, size = model->info.row_size;
+    const size_t rows = (size_t)engine_rows(model, input) + 1;
+    const size_t size = input->row_size > 0 ? input->row_size : model->info.row_size;
     if (size == 0)
         return ERR_OK;
     if (input->question != NULL && question_room(input, &out->extraction, arena, err))

@@ -73,6 +73,26 @@ static void project(struct workspace *w, const struct linear *linear, float *y, 
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
+/* out <- the states of all tokens, or a vector of each line. A line's tokens are pooled as if they
+ * were a text of their own. */
+static void answer_parts(const struct spec *spec, const struct window_place *place,
+                         struct workspace *w, const struct sentence_tokens *tokens, float *out)
+{
+    const size_t size = place->lines != NULL ? spec_features(spec) : spec->hidden;
+    for (unsigned t = 0; place->lines == NULL && t < tokens->end; t++)
+        memcpy(out + t * size, tokens->x + t * tokens->stride, size * sizeof *out);
+    for (unsigned i = 0; place->lines != NULL && i < place->line_count; i++) {
+        const struct input_line *line = &place->lines[i];
+        const struct sentence_tokens part = {.x = tokens->x + line->first * tokens->stride,
+                                             .stride = tokens->stride,
+                                             .end = line->end - line->first};
+        if (part.end == 0)
+            memset(out + i * size, 0, size * sizeof *out);
+        else
+            sentence_embed(out + i * size, spec->sentence, &part, w->sentence);
+    }
+}
+
 /* Writes each sequence's vector, out of all its tokens, into cls [rows, spec_features]. */
 static void make_vectors(const struct spec *spec, const struct weights *weights,
                          struct workspace *w)
@@ -91,6 +111,8 @@ static void make_vectors(const struct spec *spec, const struct weights *weights,
                                    spec->hidden, spec->norm_eps);
         sentence_embed(w->cls + (size_t)r * spec_features(spec), spec->sentence, &tokens,
                        w->sentence);
+        if (w->answers[w->places[r].input] != NULL)
+            answer_parts(spec, &w->places[r], w, &tokens, w->answers[w->places[r].input]);
     }
 }
 

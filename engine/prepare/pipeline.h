@@ -52,6 +52,8 @@ struct pipeline_text {
     bool is_utf8; /* both are known to be valid; else they are checked */
     const char *pair;
     size_t pair_len; /* 0: there is none */
+    /* characters of a prompt in front of the client's text, less those of its own that are gone */
+    int64_t shift;
 };
 
 /* The tokenizer has a place for a second text, and the model the types of its tokens. */
@@ -76,6 +78,9 @@ enum err_code prompt_add(struct pipeline_text *text, unsigned *skipped,
  * it takes any. */
 size_t prompt_bytes(const struct pipeline *pipeline, const char *text, size_t len,
                     const char *name);
+/* Upper bound of the tokens of both, special ones included. */
+size_t prompt_tokens(const struct pipeline *pipeline, const char *text, size_t len,
+                     const char *name);
 
 /* Decodes as image_decode does, with the model's option for 16-bit greys. */
 enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes, size_t len,

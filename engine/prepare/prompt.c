@@ -48,6 +48,8 @@ enum err_code prompt_add(struct pipeline_text *text, unsigned *skipped,
     memcpy(joined + len, text->bytes, text->len);
     *text = (struct pipeline_text){.bytes = joined, .len = len + text->len, .is_utf8 = true};
     strip(text);
+    text->shift = (int64_t)utf8_count(joined, len) -
+                  (int64_t)utf8_count(joined, (size_t)(text->bytes - joined));
     if (modules->pooling.include_prompt || len == 0)
         return ERR_OK;
     struct pipeline_text own = {.bytes = prompt, .len = len};
@@ -67,4 +69,14 @@ size_t prompt_bytes(const struct pipeline *pipeline, const char *text, size_t le
     const size_t own = tokenizer_encode_bytes(pipeline->tokenizer, 0, prompt, prompt_len);
     return memory_sum(tokenizer_encode_bytes(pipeline->tokenizer, 0, text, len),
                       memory_sum(memory_sum(len, prompt_len), 2 * own + 4 * ARENA_ALIGNMENT));
+}
+
+size_t prompt_tokens(const struct pipeline *pipeline, const char *text, size_t len,
+                     const char *name)
+{
+    const struct tokenizer *tokenizer = pipeline->tokenizer;
+    const char *prompt = sentence_prompt_find(&pipeline->spec->sentence->options, name);
+    const size_t own = prompt == NULL ? 0 : strlen(prompt);
+    return memory_sum(tokenizer_tokens_max(tokenizer, 0, text, len),
+                      own > 0 ? tokenizer_tokens_max(tokenizer, 0, prompt, own) : 0);
 }
