@@ -268,11 +268,10 @@ static json_t *base64_json(const float *vector, unsigned size)
 }
 
 /* An array, or base64 a string. */
-static json_t *vector_json(const struct answer *answer)
+static json_t *vector_json(const struct answer *answer, const float *vector)
 {
     const struct vector_form *form = &answer->vector;
     const struct engine_info *info = answer->info;
-    const float *vector = answer->result.vector;
     const unsigned count = vector_form_count(form, info);
     if (form->encoding == VECTOR_BASE64)
         return base64_json(vector, count);
@@ -287,6 +286,22 @@ static json_t *vector_json(const struct answer *answer)
         return array;
     json_decref(array);
     return NULL;
+}
+
+static json_t *chunks_of(const struct answer *answer)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < answer->line_count; i++) {
+        const struct input_line *line = &answer->lines[i];
+        const float *vector = answer->result.rows + (size_t)i * answer->line_size;
+        struct builder out = build();
+        add(&out, "start", json_integer(line->start));
+        add(&out, "end", json_integer(line->stop));
+        add(&out, "embedding", line->end > line->first ? vector_json(answer, vector) : json_null());
+        append(array, &failed, built(&out));
+    }
+    return whole(array, failed);
 }
 
 /* The number of a regression; of one with several a member for each, by its name. */
@@ -475,11 +490,13 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         add(reply, "sparse", weights_of(answer));
         break;
     case ENGINE_EMBED:
-        add(reply, "embedding", vector_json(answer));
+        add(reply, "embedding", vector_json(answer, result->vector));
         add(reply, "dimensions", json_integer(vector_form_size(&answer->vector, answer->info)));
         if (answer->vector.encoding != VECTOR_FLOAT)
             add(reply, "encoding",
                 json_string_nocheck(vector_encoding_name(answer->vector.encoding)));
+        if (answer->lines != NULL)
+            add(reply, "chunks", chunks_of(answer));
         break;
     }
 }

@@ -36,6 +36,9 @@ struct answer {
     bool is_repeated; /* it was computed for an earlier request */
     const char *text; /* [text_len] spans: the input's text, UTF-8 */
     size_t text_len;
+    const struct input_line *lines; /* [line_count] embedding: each has a row of the result, of
+                                       line_size numbers; NULL: not asked for */
+    unsigned line_count, line_size;
 };
 
 /* {"neighbours": [{"id", "label", "score", "source"}]}. A new reference; NULL if there is no
@@ -43,19 +46,20 @@ struct answer {
 struct json_t *answer_similar(const struct answer_neighbours *neighbours);
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression "value"
- * in place of label, score and predictions, of one with several numbers "values": {NAME: VALUE}, or
- * of tags "spans": [{"label", "score", "start", "end", "text"}], or of a question "answer":
+ * in place of label, score and predictions, of one with several numbers "values": {NAME: VALUE},
+ * or of tags "spans": [{"label", "score", "start", "end", "text"}], or of a question "answer":
  * {"text", "score", "start", "end"} (null: there is none) and, with several asked for, "answers":
- * [...], or of an embedding "embedding" and "dimensions" ("encoding", if it is not float) without a
- * decision; "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known,
- * "truncated" if so, "windows" of a text that has them, "tokens" {"of", "kept"} of a model that
- * leaves some out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?,
- * "words", "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid", "region": [left,
- * top, width, height] of the grid in pixels of the image, "relevance", "top_patches", "overlay"?}),
+ * [...], or of an embedding "embedding" and "dimensions" ("encoding", if it is not float; of lines
+ * "chunks": [{"start", "end", "embedding"}], null for a line without a token) without a decision;
+ * "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known, "truncated"
+ * if so, "windows" of a text that has them, "tokens" {"of", "kept"} of a model that leaves some
+ * out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?, "words",
+ * "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid", "region": [left, top,
+ * width, height] of the grid in pixels of the image, "relevance", "top_patches", "overlay"?}),
  * "attention_stats" if it has them (model/attention_stats.h: each number as [layers][heads]),
  * "neighbours" if they were asked for (answer_similar), "cached" if the answer is_repeated.
- * Predictions are the top_k with the highest scores (0: all), sorted by falling score, equal scores
- * by label index. A new reference; NULL if there is no memory, or a name is not UTF-8. */
+ * Predictions are the top_k with the highest scores (0: all), sorted by falling score, equal
+ * scores by label index. A new reference; NULL if there is no memory, or a name is not UTF-8. */
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
 
 /* The description of a model (engine_describe) as an object: family, kind, dtype, labels, sizes,

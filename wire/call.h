@@ -28,7 +28,9 @@ enum { CALL_PLACE_BYTES = 64 };
 /* The models that may answer a call: any; those that answer an input as a whole; those of vectors;
  * those that score how well a second text fits a first one; those of labels and numbers; those that
  * tell whether a second text follows from a first one; those that Hugging Face's clients know;
- * those that answer questions; those with past inputs, which alone are told. */
+ * those that answer questions; those of sparse vectors; those that read texts, whose tokens alone
+ * are told (WISH_TOKENS), or that are not asked at all (WISH_NOTHING); those with past inputs,
+ * which alone are told. */
 enum predict_wish {
     WISH_ANY,
     WISH_WHOLE,
@@ -38,6 +40,9 @@ enum predict_wish {
     WISH_ENTAIL,
     WISH_PIPELINE,
     WISH_ANSWER,
+    WISH_SPARSE,
+    WISH_TOKENS,
+    WISH_NOTHING,
     WISH_SIMILAR
 };
 
@@ -56,8 +61,9 @@ struct predict_call {
     bool keep;    /* an input may be kept for a review; default true */
     enum engine_long_text long_text;
     enum aggregation aggregation;
-    bool keeps_outside;         /* spans with the label "O", too */
-    const char *const *targets; /* [target_count] as engine_source has them */
+    bool keeps_outside;          /* spans with the label "O", too */
+    enum engine_vectors vectors; /* of tokens or lines, beside the text's */
+    const char *const *targets;  /* [target_count] as engine_source has them */
     unsigned target_count;
     struct engine_question asking; /* its options; the questions are the items' */
     const char *prompt_name;       /* of an embedding model's prompts; NULL: its default one */

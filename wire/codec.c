@@ -200,6 +200,17 @@ static enum err_code read_vector(const struct reader *reader, struct err *err)
     return codec_check_encoding(word.bytes, word.len, "$", &call->vector.encoding, err);
 }
 
+static enum err_code read_chunks(const struct reader *reader, struct err *err)
+{
+    const json_t *value = doc_member(reader->tree, "chunks");
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type("$", "chunks", "a string", value, err);
+    struct string word = string_of(reader, value);
+    return codec_check_chunks(word.bytes, word.len, "$", &reader->call->vectors, err);
+}
+
 /* Options of a question, by the names of transformers. */
 static enum err_code read_asking(const struct reader *reader, struct err *err)
 {
@@ -230,8 +241,8 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         read_top_k(reader, err) ||
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
         read_explanation(reader, err) || read_long_text(reader, err) ||
-        read_aggregation(reader, err) || read_vector(reader, err) || read_asking(reader, err) ||
-        doc_get_bool(tree, "$", "keep", &call->keep, err) ||
+        read_aggregation(reader, err) || read_vector(reader, err) || read_chunks(reader, err) ||
+        read_asking(reader, err) || doc_get_bool(tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||
         codec_context_read(json_object_get(tree, "context"), "$", reader->elided,
                            CODEC_CONTEXT_OF_CALL, reader->arena, &call->context, &call->lot, err))

@@ -57,6 +57,10 @@ enum err_code codec_check_long_text(const char *word, size_t len, const char *pa
 enum err_code codec_check_aggregation(const char *word, size_t len, const char *path,
                                       enum aggregation *out, struct err *err);
 
+/* The word of `chunks`. */
+enum err_code codec_check_chunks(const char *word, size_t len, const char *path,
+                                 enum engine_vectors *out, struct err *err);
+
 /* The word of an `encoding`. */
 enum err_code codec_check_encoding(const char *word, size_t len, const char *path,
                                    enum vector_encoding *out, struct err *err);

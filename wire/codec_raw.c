@@ -118,6 +118,7 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", known, err);
     if (value == NULL)
         return err_set(err, ERR_UNUSABLE, "?%s: expected a value", name);
+    const size_t len = strlen(value);
     if (strcmp(name, "model") == 0)
         return read_label(name, value, LIMIT_MODEL_NAME_BYTES, arena, &call->model, err);
     if (strcmp(name, "prompt_name") == 0)
@@ -147,18 +148,17 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
     if (strcmp(name, "dimensions") == 0)
         return read_up_to(name, value, INT_MAX, &call->vector.dimensions, err);
     if (strcmp(name, "encoding") == 0)
-        return codec_check_encoding(value, strlen(value), CODEC_CHECK_QUERY, &call->vector.encoding,
-                                    err);
+        return codec_check_encoding(value, len, CODEC_CHECK_QUERY, &call->vector.encoding, err);
     if (strcmp(name, "normalize") == 0) {
         call->refuses_unit = strcmp(value, "false") == 0;
         return read_flag(name, value, &call->vector.is_scaled, err);
     }
+    if (strcmp(name, "chunks") == 0)
+        return codec_check_chunks(value, len, CODEC_CHECK_QUERY, &call->vectors, err);
     if (strcmp(name, "long_text") == 0)
-        return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
-                                     err);
+        return codec_check_long_text(value, len, CODEC_CHECK_QUERY, &call->long_text, err);
     if (strcmp(name, "aggregation") == 0)
-        return codec_check_aggregation(value, strlen(value), CODEC_CHECK_QUERY, &call->aggregation,
-                                       err);
+        return codec_check_aggregation(value, len, CODEC_CHECK_QUERY, &call->aggregation, err);
     if (codec_check_listed(name, &asking_names))
         return read_asking(&call->asking, name, value, err);
     return read_flag(name, value,

@@ -157,6 +157,7 @@ enum {
     SPAN_TEXT_BYTES = 96,   /* {"label":"","score":0.123456789,"start":0,"end":0,"text":""}, */
     SPAN_TREE_BYTES = 768,  /* an object with five members, without their texts */
     NUMBER_TEXT_BYTES = 24, /* -0.123456789e-38 and a comma */
+    CHUNK_BYTES = 768,      /* the object of a line, without its vector */
     NUMBER_TREE_BYTES =
         128,            /* a real of jansson's, and its place in an array that has just doubled */
     FRAME_BYTES = 1024, /* the members of the whole */
@@ -249,8 +250,12 @@ size_t codec_reply_bytes(const struct predict_call *call, const char *id,
                 labels = size_of_spans(&row, &item->source);
             else if (row.info != labels.info)
                 labels = size_of_labels(row.info, call->top_k);
-            bytes = memory_sum(bytes, labels.text);
-            largest = labels.tree > largest ? labels.tree : largest;
+            const size_t vectors = row.info->vector_size > 0 ? 1 + (size_t)row.lines : 1;
+            const size_t tree = memory_product(vectors, labels.tree);
+            bytes = memory_sum(bytes, memory_product(vectors, labels.text + CHUNK_BYTES));
+            largest = memory_sum(tree, vectors * CHUNK_BYTES) > largest
+                          ? memory_sum(tree, vectors * CHUNK_BYTES)
+                          : largest;
         }
         *text = memory_sum(*text, bytes);
     }

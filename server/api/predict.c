@@ -447,7 +447,8 @@ void predict_finish(struct service *service, struct request *request)
     }
     if (error_of(request) != &request->err)
         request->err = *error_of(request);
-    const bool is_prediction = request->call.wish != WISH_SIMILAR;
+    const enum predict_wish wish = request->call.wish;
+    const bool is_prediction = wish != WISH_SIMILAR && wish != WISH_TOKENS && wish != WISH_NOTHING;
     if (request->err.code == ERR_OK && !reply_rows(request) &&
         (!is_prediction || service->audit == NULL || !records_audit(service, request))) {
         if (is_prediction)

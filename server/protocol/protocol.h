@@ -46,6 +46,9 @@ extern const struct protocol protocol_rerank, protocol_tei_rerank;
 /* text-embeddings-inference's: POST /embed, POST /similarity, and POST /predict where the body is
  * theirs: its `inputs` is a text, or a list that begins with a text or a list. */
 extern const struct protocol protocol_tei_embed, protocol_tei_similarity, protocol_tei_predict;
+extern const struct protocol protocol_tei_all, protocol_tei_sparse;
+/* Its tokenizer: POST /tokenize, POST /decode. */
+extern const struct protocol protocol_tei_tokenize, protocol_tei_decode;
 bool tei_is_prediction(const struct request *request);
 /* The protocol's head: what computing took, in the headers of text-embeddings-inference. */
 void tei_head(struct request *request, const struct codec_timing *timing);

@@ -1,8 +1,12 @@
-/* tei.c - text-embeddings-inference: POST /embed, POST /similarity, and POST /predict where its
- * `inputs` are theirs (tei_is_prediction). POST /rerank is rerank.c's.
+/* tei.c - text-embeddings-inference: POST /embed, /embed_all, /embed_sparse, /similarity, and POST
+ * /predict where its `inputs` are theirs (tei_is_prediction). POST /rerank is rerank.c's, /tokenize
+ * and /decode are tei_tokens.c's.
  *
  *     {"inputs": "text" | ["text", {"image": "<base64>"}], "normalize": true, "dimensions": 256,
  *      "prompt_name": "query", "truncate": false}                              [[0.1, ...], ...]
+ *     the same texts without normalize and dimensions: of each its tokens' last states, special
+ *     ones included, [[[0.1, ...], ...], ...]; or the weights above nought that a sparse model
+ *     gives, [[{"index", "value"}, ...], ...]
  *     {"inputs": {"source_sentence": "text", "sentences": ["text", ...]},
  *      "parameters": {"prompt_name", "truncate"}}                              [0.83, ...]
  *     {"inputs": "text" | ["text", "its pair"], "raw_scores": false}           [{"label", "score"}]
@@ -28,6 +32,7 @@
 enum {
     FRAME_BYTES = 2048,     /* of a reply and its headers */
     MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
+    WEIGHT_BYTES = 64,      /* {"index":4294967295,"value":...}, */
 };
 
 /* The options of a call; request->state. */
@@ -82,6 +87,33 @@ static enum err_code parse_embed(struct service *service, struct request *reques
 out:
     doc_free(root);
     return request->err.code;
+}
+
+static enum err_code parse_whole(struct request *request, enum predict_wish wish)
+{
+    struct json_t *root = NULL;
+    if (!open_call(request, wish, &root,
+                   "inputs, prompt_name, truncate, truncation_direction, model") &&
+        !texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) &&
+        !texts_truncation(request, root))
+        texts_items(request, doc_member(root, "inputs"), "inputs", texts_source);
+    doc_free(root);
+    return request->err.code;
+}
+
+static enum err_code parse_all(struct service *service, struct request *request)
+{
+    (void)service;
+    if (parse_whole(request, WISH_VECTOR))
+        return request->err.code;
+    request->call.vectors = VECTORS_TOKENS;
+    return ERR_OK;
+}
+
+static enum err_code parse_sparse(struct service *service, struct request *request)
+{
+    (void)service;
+    return parse_whole(request, WISH_SPARSE);
 }
 
 static enum err_code parse_similarity(struct service *service, struct request *request)
@@ -193,6 +225,12 @@ static unsigned size_of(const struct request *request, const struct row *row)
     return kept > 0 ? kept : row_info(row)->vector_size;
 }
 
+static struct engine_need need_of(const struct request *request, const struct row *row)
+{
+    const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
+    return engine_need(row_engine(row), &source);
+}
+
 static size_t reply_bytes(const struct request *request, size_t *text)
 {
     *text = FRAME_BYTES;
@@ -200,7 +238,13 @@ static size_t reply_bytes(const struct request *request, size_t *text)
         const struct row *row = &request->rows[i];
         if (row->err.code != ERR_OK)
             continue;
-        const size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
+        size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
+        if (request->call.wish == WISH_SPARSE)
+            numbers = memory_product(row_info(row)->vocab_size, WEIGHT_BYTES);
+        if (request->call.vectors == VECTORS_TOKENS)
+            numbers = memory_product(
+                need_of(request, row).tokens,
+                memory_product(1 + row_info(row)->hidden_size, WRITING_NUMBER_BYTES));
         *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row)));
     }
     return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
@@ -214,6 +258,46 @@ static unsigned embed_row(struct request *request)
     const struct row *row = &request->rows[writing->encoded];
     codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
     writing_numbers(&writing->text, row->answer.result.vector, size_of(request, row));
+    return request->call.item_count - ++writing->encoded;
+}
+
+static unsigned all_row(struct request *request)
+{
+    struct writing *writing = writing_begin(request, "[");
+    if (writing == NULL || writing->encoded == request->call.item_count)
+        return 0;
+    const struct row *row = &request->rows[writing->encoded];
+    const struct engine_result *result = &row->answer.result;
+    const unsigned size = row_info(row)->hidden_size;
+    codec_text_add(&writing->text, writing->encoded > 0 ? ",[" : "[");
+    for (unsigned t = 0; t < result->row_count; t++) {
+        codec_text_add(&writing->text, t > 0 ? "," : "");
+        writing_numbers(&writing->text, result->rows + (size_t)t * size, size);
+    }
+    codec_text_add(&writing->text, "]");
+    return request->call.item_count - ++writing->encoded;
+}
+
+static unsigned sparse_row(struct request *request)
+{
+    struct writing *writing = writing_begin(request, "[");
+    if (writing == NULL || writing->encoded == request->call.item_count)
+        return 0;
+    const struct row *row = &request->rows[writing->encoded];
+    const float *weights = row->answer.result.rows;
+    bool is_first = true;
+    codec_text_add(&writing->text, writing->encoded > 0 ? ",[" : "[");
+    for (unsigned i = 0; i < row_info(row)->row_size; i++) {
+        char index[WEIGHT_BYTES];
+        if (!(weights[i] > 0))
+            continue;
+        snprintf(index, sizeof index, "%s{\"index\":%u,\"value\":", is_first ? "" : ",", i);
+        codec_text_add(&writing->text, index);
+        writing_number(&writing->text, weights[i]);
+        codec_text_add(&writing->text, "}");
+        is_first = false;
+    }
+    codec_text_add(&writing->text, "]");
     return request->call.item_count - ++writing->encoded;
 }
 
@@ -291,6 +375,8 @@ void tei_head(struct request *request, const struct codec_timing *timing)
     }
 
 const struct protocol protocol_tei_embed = TEI("tei_embed", parse_embed, embed_row);
+const struct protocol protocol_tei_all = TEI("tei_embed_all", parse_all, all_row);
+const struct protocol protocol_tei_sparse = TEI("tei_embed_sparse", parse_sparse, sparse_row);
 const struct protocol protocol_tei_similarity =
     TEI("tei_similarity", parse_similarity, similarity_row);
 const struct protocol protocol_tei_predict = TEI("tei_predict", parse_predict, predict_row);

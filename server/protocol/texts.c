@@ -27,45 +27,68 @@ enum err_code texts_accept(struct request *request)
     return err_set(&request->err, ERR_MEDIA_TYPE, "the body must be JSON: application/json");
 }
 
-static struct doc_limits limits_of(const struct request *request)
+static struct doc_limits limits_of(const struct request *request, size_t more)
 {
     struct doc_limits limits = doc_limits_request;
     limits.depth_max = DEPTH_MAX;
-    limits.tokens_max += (size_t)request->snapshot->config.inputs_max * TOKENS_PER_TEXT;
+    limits.tokens_max += (size_t)request->snapshot->config.inputs_max * TOKENS_PER_TEXT + more;
     limits.bytes_max = 0; /* body_bytes_max bounds them */
     return limits;
 }
 
-size_t texts_parse_bytes(struct request *request)
+size_t texts_parse_bytes_more(struct request *request, size_t more)
 {
-    const size_t len = content_len_max(request), tokens = limits_of(request).tokens_max;
+    const size_t len = content_len_max(request), tokens = limits_of(request, more).tokens_max;
     const size_t inputs = request->snapshot->config.inputs_max;
     return content_bytes(request) + (len < tokens ? len : tokens) * TOKEN_BYTES +
            memory_product(len, TEXT_COPIES) + inputs * sizeof(struct predict_item) +
            (inputs + OTHER_BLOCKS) * ARENA_ALIGNMENT;
 }
 
-enum err_code texts_open(struct request *request, struct json_t **root, const char *known)
+size_t texts_parse_bytes(struct request *request)
 {
-    *root = NULL;
-    return content_decode_json(request) ? request->err.code : texts_parse(request, root, known);
+    return texts_parse_bytes_more(request, 0);
 }
 
-enum err_code texts_parse(struct request *request, struct json_t **root, const char *known)
+static enum err_code parse(struct request *request, struct json_t **root, const char *known,
+                           size_t more)
 {
-    const struct doc_limits limits = limits_of(request);
-    if (doc_parse(root, request->content, request->content_len, &limits, &request->err))
-        return request->err.code != ERR_TOO_LARGE
-                   ? request->err.code
-                   : err_prefix(&request->err,
-                                "expected at most %u texts (inputs_max), no token ids: ",
-                                request->snapshot->config.inputs_max);
+    const struct doc_limits limits = limits_of(request, more);
+    const struct config *config = &request->snapshot->config;
+    if (doc_parse(root, request->content, request->content_len, &limits, &request->err)) {
+        if (request->err.code != ERR_TOO_LARGE)
+            return request->err.code;
+        if (more > 0)
+            return err_prefix(&request->err,
+                              "expected at most %u lists (inputs_max) of %u token ids together "
+                              "(text_tokens_max): ",
+                              config->inputs_max, config->text_tokens_max);
+        return err_prefix(&request->err, "expected at most %u texts (inputs_max), no token ids: ",
+                          config->inputs_max);
+    }
     if (strcmp(doc_type_name(*root), "an object") != 0)
         return err_set(&request->err, ERR_UNUSABLE, "expected an object, found %s",
                        doc_type_name(*root));
     if (doc_check_members(*root, "$", known, &request->err))
         request->err.code = ERR_UNUSABLE;
     return request->err.code;
+}
+
+enum err_code texts_parse(struct request *request, struct json_t **root, const char *known)
+{
+    return parse(request, root, known, 0);
+}
+
+enum err_code texts_open_more(struct request *request, struct json_t **root, const char *known,
+                              size_t more)
+{
+    *root = NULL;
+    return content_decode_json(request) ? request->err.code : parse(request, root, known, more);
+}
+
+enum err_code texts_open(struct request *request, struct json_t **root, const char *known)
+{
+    return texts_open_more(request, root, known, 0);
 }
 
 enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,

@@ -24,6 +24,11 @@ size_t texts_parse_bytes(struct request *request);
  * to doc_free, also after an error. */
 enum err_code texts_open(struct request *request, struct json_t **root, const char *known);
 
+/* The same with `more` values in the JSON than texts_open takes, and the memory to read them. */
+enum err_code texts_open_more(struct request *request, struct json_t **root, const char *known,
+                              size_t more);
+size_t texts_parse_bytes_more(struct request *request, size_t more);
+
 /* The same of a body that content.h has decoded. */
 enum err_code texts_parse(struct request *request, struct json_t **root, const char *known);
 

@@ -72,8 +72,12 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
         const struct engine_source source = request_source(request, i);
         if ((source.pair != NULL || source.question.text != NULL) && service->audit != NULL)
             kept = memory_sum(kept, digested_bytes(&source));
-        if (row->err.code != ERR_OK)
+        if (row->err.code != ERR_OK || request->call.wish == WISH_NOTHING)
             continue;
+        if (request->call.wish == WISH_TOKENS) {
+            kept = memory_sum(kept, engine_tokenize_bytes(row_engine(row), &source, &(size_t){0}));
+            continue;
+        }
         if (claim_has_likeness(service, row))
             kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
         kept = memory_sum(kept, similar_bytes(row));

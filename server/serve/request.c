@@ -111,7 +111,8 @@ struct engine_source request_source(const struct request *request, unsigned inde
     source.reading = (struct engine_reading){.long_text = request->call.long_text,
                                              .text_tokens_max = config->text_tokens_max,
                                              .aggregation = request->call.aggregation,
-                                             .keeps_outside = request->call.keeps_outside};
+                                             .keeps_outside = request->call.keeps_outside,
+                                             .vectors = request->call.vectors};
     source.targets = request->call.targets;
     source.target_count = request->call.target_count;
     source.prompt_name = request->call.prompt_name;

@@ -58,6 +58,7 @@ struct row {
     struct label_set *labels;   /* held; NULL: it is answered in the model's own */
     const char *key;            /* by which the version was chosen (versions.h) */
     struct engine_input input;
+    struct engine_tokens tokens; /* with WISH_TOKENS, in place of what follows but err */
     struct answer answer;     /* made by the worker, its explanation by explain.c; the room of its
                              result is in the request's arena */
     struct err err;           /* code != ERR_OK: there is no answer */

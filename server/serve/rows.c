@@ -66,6 +66,7 @@ static bool grants(const struct engine_info *info, enum predict_wish wish)
            : wish == WISH_ENTAIL   ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
            : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE
            : wish == WISH_ANSWER   ? info->task == ENGINE_ANSWER
+           : wish == WISH_SPARSE   ? info->task == ENGINE_SPARSE
            : wish == WISH_RANK
                ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
                : true;
@@ -94,6 +95,7 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         [WISH_ENTAIL] = "has no label of entailment",
         [WISH_PIPELINE] = "answers weights of words, which this route does not give",
         [WISH_ANSWER] = "answers no questions",
+        [WISH_SPARSE] = "answers no sparse vectors",
     };
     if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
@@ -287,6 +289,20 @@ static enum err_code check_whole(const struct predict_call *call, struct row *ro
         call->cut_advice != NULL ? call->cut_advice : "send less, or \"truncate\": true");
 }
 
+/* The item's tokens, which are the answer. */
+static enum err_code tokenize_item(struct request *request, unsigned index,
+                                   struct interrupt *interrupt)
+{
+    struct row *row = &request->rows[index];
+    const struct engine_source source = request_source(request, index);
+    struct engine_tokens *tokens = &row->tokens;
+    if (engine_tokenize(row_engine(row), &source, interrupt, &request->exchange->arena, tokens,
+                        &row->err))
+        return prefix_item(request, index, &row->err);
+    row->answer.result.tokens = tokens->count;
+    return ERR_OK;
+}
+
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
                                   struct interrupt *interrupt)
 {
@@ -303,6 +319,9 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         return row->err.code;
     row->answer.text = source.kind == ENGINE_TEXT ? source.bytes : NULL;
     row->answer.text_len = source.len;
+    row->answer.lines = row->input.lines;
+    row->answer.line_count = row->input.line_count;
+    row->answer.line_size = row->input.row_size;
     if (claim_has_likeness(service, row)) {
         row->likeness = arena_alloc(arena, row->model->info->classifier_size);
         if (row->likeness == NULL)
@@ -327,8 +346,12 @@ enum err_code rows_prepare(struct service *service, struct request *request)
         return request->err.code;
     for (unsigned i = 0; i < request->call.item_count && request->err.code == ERR_OK; i++) {
         struct row *row = &request->rows[i];
-        if (row->err.code != ERR_OK)
+        if (row->err.code != ERR_OK || request->call.wish == WISH_NOTHING)
             continue;
+        if (request->call.wish == WISH_TOKENS) {
+            tokenize_item(request, i, interrupt);
+            continue;
+        }
         const struct engine_source source = request_source(request, i);
         if (service->audit != NULL &&
             (row->input_digest = digest_source(&source, &request->exchange->arena)) == NULL)

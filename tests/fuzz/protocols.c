@@ -26,6 +26,10 @@ static const struct {
     {&protocol_hf, "/models/{name}", "/models/a"},
     {&protocol_tf, "/v1/models/{model}:predict", "/v1/models/a:predict"},
     {&protocol_oip, "/v2/models/{model}/infer", "/v2/models/a/infer"},
+    {&protocol_tei_all, "/embed_all", "/embed_all"},
+    {&protocol_tei_sparse, "/embed_sparse", "/embed_sparse"},
+    {&protocol_tei_tokenize, "/tokenize", "/tokenize"},
+    {&protocol_tei_decode, "/decode", "/decode"},
 };
 
 static unsigned sum;

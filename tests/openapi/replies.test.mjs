@@ -186,6 +186,17 @@ test('clients of text-embeddings-inference', async () => {
     await send('/embed', { inputs: [{ image: IMAGE }] }, 422);
     await send('/embed', { inputs: ['a', 'b', 'c', 'd'] }, 413);
     await send('/embed', { inputs: 'a', model: 'none' }, 404);
+    assert.equal((await send('/embed_all', { inputs: ['a', LOG], truncate: true }))[0].length, 3);
+    await send('/embed_all', { inputs: 'a', model: 'tags' }, 422);
+    assert.equal((await send('/embed_sparse', { inputs: 'a' }))[0][0].value > 0, true);
+    await send('/embed_sparse', { inputs: 'a', model: 'vectors' }, 422);
+    const [tokens] = await send('/tokenize', { inputs: LOG, model: 'vectors', prompt_name: 'query' });
+    assert.equal(tokens[0].start, null);
+    await send('/tokenize', { inputs: ['a', 'b', 'c', 'd'] }, 413);
+    await send('/decode', { ids: tokens.map(({ id }) => id), model: 'vectors' });
+    await send('/decode', { ids: [[2, 5], [5]], skip_special_tokens: false });
+    await send('/decode', { ids: [99999999] }, 422);
+    await send('/decode', { ids: [2], model: 'none' }, 404);
     await send('/similarity', { inputs: { source_sentence: 'a', sentences: ['b', 'a'] },
         parameters: { truncate: true } });
     await send('/similarity', { inputs: 'a' }, 422);
@@ -210,12 +221,18 @@ test('clients of Hugging Face', async () => {
     assert.equal(typeof (await at('vectors', { inputs: 'a' }))[0], 'number');
     await rank('/', { inputs: ['a', 'b'], normalize: true });
     await rank('/', { inputs: { source_sentence: 'a', sentences: ['b'] } });
-    await rank('/', { inputs: { question: 'a', context: 'b' } });
-    await at('answers', { inputs: [{ question: 'a', context: 'b' }], parameters: { top_k: 2 } });
+    assert.equal((await rank('/', { inputs: { question: 'a', context: 'b c' } })).answer.length > 0, true);
+    await at('answers', { inputs: [{ question: 'a', context: 'b c' }, { question: 'a', context: 'b' }],
+        parameters: { top_k: 2, max_answer_len: 3, handle_impossible_answer: true } });
     await at('answers', { inputs: { question: 'a' } }, 422);
-    await at('tags', { inputs: LOG, parameters: { aggregation_strategy: 'first', ignore_labels: [] } });
+    assert.equal((await at('tags', { inputs: LOG, parameters: { ignore_labels: [], stride: 1 } }))[0].start, 0);
+    await at('tags', { inputs: ['a', LOG], parameters: { aggregation_strategy: 'none' } });
+    await at('tags', { inputs: 'a', parameters: { top_k: 2 } }, 422);
+    assert.equal((await at('fills', { inputs: 'a [MASK] b' })).length, 5);
+    await at('fills', { inputs: ['[MASK]', '[MASK] [MASK]'], parameters: { targets: ['a', 'the'] } });
+    await at('fills', { inputs: 'a' }, 422);
+    await at('sparse', { inputs: 'a' }, 422);
     await at('tags', { inputs: LOG, parameters: { aggregation_strategy: 'last' } }, 422);
-    await at('fills', { inputs: ['a [MASK]'], parameters: { targets: ['scan'] } });
     await at('any', { inputs: IMAGE, parameters: { candidate_labels: ['a', 'b'] } });
     await at('wafer-vit', { inputs: { image: IMAGE } });
     await at('none', { inputs: 'a' }, 404);
@@ -300,6 +317,9 @@ test('a request that comes again', async () => {
 test('vectors', async () => {
     const { embedding, dimensions } = await predict({ text: LOG, model: 'vectors',
         prompt_name: 'query' });
+    const { chunks } = await predict({ text: 'a\n\nb', model: 'vectors', chunks: 'lines' });
+    assert.equal(chunks[1].embedding, null);
+    await predict({ text: 'a', model: 'tags', chunks: 'lines' }, 422);
     assert.equal(embedding.length, dimensions);
     await predictRaw('text/plain', LOG, 'model=vectors&prompt_name=document');
     await embed({ input: LOG, model: 'vectors', user: 'me' });

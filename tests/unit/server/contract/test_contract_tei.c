@@ -20,7 +20,10 @@ static void start(void)
                                           "classes=tests/data/golden/bert-5", "--model",
                                           "ranks=tests/data/rerank/rerank-bert-0", "--model",
                                           "vectors=tests/data/embedding/st-weighted-0", "--model",
-                                          "units=tests/data/embedding/st-cls-0", NULL});
+                                          "units=tests/data/embedding/st-cls-0", "--model",
+                                          "means=tests/data/embedding/st-bert-0", "--model",
+                                          "weights=tests/data/vocabulary/splade-bert-0", "--model",
+                                          "tags=tests/data/tags/ner-xlmr-0", NULL});
 }
 
 static void stop(void)
@@ -31,6 +34,17 @@ static void stop(void)
 static struct reply ask(const char *path, const char *body)
 {
     return contract_ask(server.port, "POST", path, "Content-Type: application/json\r\n", body);
+}
+
+/* The answer to a body in three parts. */
+static struct reply ask_of(const char *path, const char *before, const char *text,
+                           const char *after)
+{
+    char *body = contract_format("%s%s%s", before, text, after);
+    struct reply reply = ask(path, body);
+    reply_expect_status(&reply, 200);
+    free(body);
+    return reply;
 }
 
 static struct reply get(const char *path)
@@ -50,6 +64,179 @@ static double length_of(const json_t *vector)
         sum += number_at(vector, i) * number_at(vector, i);
     return sqrt(sum);
 }
+
+static const json_t *rows_of(const struct reply *reply)
+{
+    ck_assert_uint_eq(json_array_size(reply->json), 1);
+    return json_array_get(reply->json, 0);
+}
+
+/* The means of the vectors first to end of a list, of length 1. */
+static void mean_of(const json_t *rows, size_t first, size_t end, double *out)
+{
+    double sum = 0;
+    const size_t size = json_array_size(json_array_get(rows, 0));
+    for (size_t i = 0; i < size; i++) {
+        out[i] = 0;
+        for (size_t t = first; t < end; t++)
+            out[i] += number_at(json_array_get(rows, t), i);
+        sum += out[i] * out[i];
+    }
+    for (size_t i = 0; i < size; i++)
+        out[i] /= sqrt(sum);
+}
+
+static void expect_near(const json_t *found, const double *right)
+{
+    for (size_t i = 0; i < json_array_size(found); i++)
+        ck_assert_double_eq_tol(number_at(found, i), right[i], 1e-6);
+}
+
+START_TEST(tei_gives_the_vectors_of_all_tokens)
+{
+    double mean[1024];
+    start();
+    struct reply native = ask("/predict", "{\"model\":\"means\",\"text\":\"leak at pin 7\"}");
+    struct reply all =
+        ask_of("/embed_all", "{\"model\":\"means\",\"inputs\":\"", "leak at pin 7", "\"}");
+    struct reply cut = ask("/tokenize", "{\"model\":\"means\",\"inputs\":\"leak at pin 7\"}");
+    const json_t *right = json_object_get(native.json, "embedding");
+    ck_assert_uint_eq(json_array_size(rows_of(&all)), json_array_size(rows_of(&cut)));
+    ck_assert_int_eq(atoi(reply_header(&all, "x-compute-tokens")),
+                     (int)json_array_size(rows_of(&all)));
+    ck_assert_uint_lt(json_array_size(right), 1024);
+    mean_of(rows_of(&all), 0, json_array_size(rows_of(&all)), mean);
+    ck_assert_uint_eq(json_array_size(json_array_get(rows_of(&all), 0)), json_array_size(right));
+    expect_near(right, mean);
+    reply_free(&native);
+    reply_free(&all);
+    reply_free(&cut);
+    stop();
+}
+END_TEST
+
+/* Words of one token each: [CLS] leak at [line break] pin 7 [SEP]. */
+START_TEST(tei_states_of_a_line_make_its_vector)
+{
+    static const char text[] = "leak at\\n\\n pin 7";
+    double mean[1024];
+    start();
+    struct reply all = ask_of("/embed_all", "{\"model\":\"means\",\"inputs\":\"", text, "\"}");
+    struct reply cut = ask_of("/tokenize", "{\"model\":\"means\",\"inputs\":\"", text, "\"}");
+    struct reply lines =
+        ask_of("/predict", "{\"model\":\"means\",\"text\":\"", text, "\",\"chunks\":\"lines\"}");
+    struct reply query = ask_of("/predict?chunks=lines",
+                                "{\"model\":\"means\",\"inputs\":[{\"text\":\"", text, "\"}]}");
+    const json_t *tokens = rows_of(&cut), *chunks = json_object_get(lines.json, "chunks");
+    const size_t count = json_array_size(tokens);
+    size_t first[2] = {1, 1};
+    while (json_integer_value(json_object_get(json_array_get(tokens, first[1]), "start")) < 9)
+        first[1]++;
+    ck_assert_uint_eq(json_array_size(chunks), 3);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *chunk = json_array_get(chunks, 2 * i);
+        mean_of(rows_of(&all), first[i], i == 0 ? first[1] : count - 1, mean);
+        expect_near(json_object_get(chunk, "embedding"), mean);
+        ck_assert_int_eq(json_integer_value(json_object_get(chunk, "start")), i == 0 ? 0 : 9);
+        ck_assert_int_eq(json_integer_value(json_object_get(chunk, "end")), i == 0 ? 7 : 15);
+    }
+    ck_assert(json_is_null(json_object_get(json_array_get(chunks, 1), "embedding")));
+    ck_assert_int_eq(json_integer_value(contract_at(lines.json, "chunks.1.end")), 8);
+    ck_assert(json_equal(contract_at(query.json, "results.0.chunks"), chunks));
+    reply_free(&all);
+    reply_free(&cut);
+    reply_free(&lines);
+    reply_free(&query);
+    stop();
+}
+END_TEST
+
+START_TEST(tei_gives_the_weights_of_a_sparse_model)
+{
+    start();
+    struct reply native = ask("/predict", "{\"model\":\"weights\",\"text\":\"scan chain\"}");
+    struct reply sparse = ask("/embed_sparse", "{\"inputs\":[\"a\",\"scan chain\"]}");
+    const json_t *right = json_object_get(native.json, "sparse");
+    const json_t *found = json_array_get(sparse.json, 1);
+    reply_expect_status(&sparse, 200);
+    ck_assert_uint_gt(json_array_size(right), 0);
+    ck_assert_uint_eq(json_array_size(found), json_array_size(right));
+    for (size_t i = 0; i < json_array_size(right); i++) {
+        const json_t *one = json_array_get(found, i), *other = json_array_get(right, i);
+        ck_assert_uint_eq(json_object_size(one), 2);
+        ck_assert(json_equal(json_object_get(one, "index"), json_object_get(other, "index")));
+        ck_assert(json_equal(json_object_get(one, "value"), json_object_get(other, "value")));
+    }
+    reply_free(&native);
+    reply_free(&sparse);
+    stop();
+}
+END_TEST
+
+/* Ids and offsets are those that the checkpoint records, which count characters. */
+START_TEST(tei_tokenizes_as_the_reference_does)
+{
+    start();
+    json_t *root = json_load_file("tests/data/tags/ner-xlmr-0/cases.json", 0, NULL), *one;
+    size_t i;
+    json_array_foreach(json_object_get(root, "cases"), i, one)
+    {
+        const json_t *ids = json_object_get(one, "ids"), *offsets = json_object_get(one, "offsets");
+        json_t *body =
+            json_pack("{s:s,s:O}", "model", "tags", "inputs", json_object_get(one, "text"));
+        char *text = json_dumps(body, 0);
+        struct reply reply = ask("/tokenize", text);
+        const json_t *tokens = rows_of(&reply);
+        const size_t count = json_array_size(ids);
+        const bool is_cut = json_array_size(tokens) > count; /* the model reads less */
+        ck_assert_uint_ge(json_array_size(tokens), count);
+        for (size_t t = 0; t < count - is_cut; t++) {
+            const json_t *token = json_array_get(tokens, t);
+            const bool is_around = t == 0 || (!is_cut && t == count - 1);
+            const json_t *pair = json_array_get(offsets, t),
+                         *start = json_object_get(token, "start");
+            ck_assert(json_equal(json_object_get(token, "id"), json_array_get(ids, t)));
+            ck_assert_int_eq(json_is_true(json_object_get(token, "special")), is_around);
+            ck_assert_int_eq(json_is_null(start), is_around);
+            ck_assert(is_around || json_integer_value(start) >= number_at(pair, 0));
+        }
+        reply_free(&reply);
+        json_decref(body);
+        free(text);
+    }
+    json_decref(root);
+    struct reply some = ask("/tokenize", "{\"model\":\"means\",\"inputs\":[\"\\u00b5 die\",\"a\"],"
+                                         "\"add_special_tokens\":false}");
+    ck_assert_uint_eq(json_array_size(some.json), 2);
+    ck_assert_int_eq(json_integer_value(contract_at(some.json, "0.1.start")), 3);
+    reply_free(&some);
+    stop();
+}
+END_TEST
+
+START_TEST(tei_decodes_what_it_tokenizes)
+{
+    start();
+    struct reply cut = ask("/tokenize", "{\"model\":\"means\",\"inputs\":\"the die, at 3 pins.\"}");
+    json_t *ids = json_array(), *token;
+    size_t i;
+    json_array_foreach(json_array_get(cut.json, 0), i, token)
+        json_array_append(ids, json_object_get(token, "id"));
+    char *list = json_dumps(ids, 0);
+    struct reply one = ask_of("/decode", "{\"model\":\"means\",\"ids\":", list, "}");
+    struct reply all = ask_of("/decode", "{\"model\":\"means\",\"ids\":[", list,
+                              "],\"skip_special_tokens\":false}");
+    ck_assert_str_eq(json_string_value(json_array_get(one.json, 0)), "the die, at 3 pins.");
+    ck_assert_str_eq(json_string_value(json_array_get(all.json, 0)),
+                     "[CLS] the die, at 3 pins. [SEP]");
+    json_decref(ids);
+    free(list);
+    reply_free(&cut);
+    reply_free(&one);
+    reply_free(&all);
+    stop();
+}
+END_TEST
 
 START_TEST(tei_embeds_as_the_native_route_does)
 {
@@ -158,6 +345,23 @@ START_TEST(tei_refuses_what_it_cannot_obey)
         const char *message;
     } cases[] = {
         {"/embed", "{\"inputs\":[]}", 422, "inputs: the array is empty"},
+        {"/embed_all", "{\"inputs\":\"a\",\"normalize\":true}", 422, "$.normalize is not"},
+        {"/embed_all", "{\"inputs\":\"a\",\"model\":\"classes\"}", 422,
+         "inputs: the model classes"},
+        {"/embed_sparse", "{\"inputs\":\"a\",\"model\":\"units\"}", 422, "inputs: the model units"},
+        {"/tokenize", "{\"inputs\":\"a\",\"model\":\"wafers\"}", 422, "inputs: the model wafers"},
+        {"/tokenize", "{\"inputs\":\"a\",\"truncate\":true}", 422, "$.truncate is not"},
+        {"/tokenize", "{\"inputs\":\"a\",\"prompt_name\":\"x\"}", 422, "inputs: prompt_name: "},
+        {"/decode", "{\"ids\":[]}", 422, "ids: expected a list of token ids, found an empty"},
+        {"/decode", "{\"ids\":7}", 422, "ids: expected a list"},
+        {"/decode", "{\"ids\":[[1],[]]}", 422, "ids[1]: expected a list"},
+        {"/decode", "{\"ids\":[1,-1]}", 422, "ids[1]: expected the id of a token"},
+        {"/decode", "{\"ids\":[1,1.5]}", 422, "ids[1]: expected the id of a token"},
+        {"/decode", "{\"ids\":[1,1e300]}", 422, "ids[1]: expected the id of a token"},
+        {"/decode", "{\"ids\":[1,2147483647]}", 422, "ids[1]: expected the id of a token"},
+        {"/decode", "{\"ids\":[1,2147483646]}", 422, "ids[1]: the model has no token 2147483646"},
+        {"/decode", "{\"ids\":[1],\"model\":\"wafers\"}", 422, "the model wafers does not"},
+        {"/decode", "{\"ids\":[1],\"model\":\"none\"}", 404, "model: no model"},
         {"/embed", "{\"inputs\":[1,2]}", 422, "inputs: expected a text, found token ids"},
         {"/embed", "{\"inputs\":[\"a\",\"\"]}", 422, "inputs[1]: empty"},
         {"/embed", "{}", 422, "inputs: it is missing"},
@@ -168,7 +372,8 @@ START_TEST(tei_refuses_what_it_cannot_obey)
          "inputs: normalize: the modules of the model units"},
         {"/embed", "{\"inputs\":\"a\",\"truncation_direction\":\"Left\"}", 422,
          "truncation_direction: only Right"},
-        {"/embed", "{\"inputs\":\"a\",\"dimensions\":41}", 422, "inputs: dimensions: the model's vectors"},
+        {"/embed", "{\"inputs\":\"a\",\"dimensions\":41}", 422,
+         "inputs: dimensions: the model's vectors"},
         {"/embed", "{\"inputs\":[{\"image\":\"?\"}]}", 422, "inputs: "},
         {"/embed", "{\"inputs\":[{\"image\":\"\"}]}", 422, "inputs: expected the base64"},
         {"/embed", "{\"inputs\":[{\"picture\":\"\"}]}", 422, "inputs: expected a text"},
@@ -237,7 +442,7 @@ START_TEST(models_are_listed_as_openai_and_tensorflow_serving_do)
     start();
     struct reply list = get("/v1/models");
     reply_expect_text(&list, "object", "list");
-    ck_assert_uint_eq(reply_count(&list, "data"), 5);
+    ck_assert_uint_eq(reply_count(&list, "data"), 8);
     reply_expect_text(&list, "data.1.id", "classes");
     reply_expect_text(&list, "data.1.object", "model");
     ck_assert_double_gt(reply_number(&list, "data.1.created"), 0);
@@ -254,7 +459,9 @@ START_TEST(models_are_listed_as_openai_and_tensorflow_serving_do)
 }
 END_TEST
 
-SUITE("contract_tei", tei_embeds_as_the_native_route_does,
+SUITE("contract_tei", tei_gives_the_vectors_of_all_tokens, tei_states_of_a_line_make_its_vector,
+      tei_gives_the_weights_of_a_sparse_model, tei_tokenizes_as_the_reference_does,
+      tei_decodes_what_it_tokenizes, tei_embeds_as_the_native_route_does,
       tei_compares_texts_by_the_cosine_of_their_vectors,
       tei_predictions_come_from_predict_by_the_members_of_the_call, tei_refuses_what_it_cannot_obey,
       tei_tells_a_model_and_its_limits, models_are_listed_as_openai_and_tensorflow_serving_do)
