@@ -319,7 +319,7 @@ test('vectors', async () => {
         prompt_name: 'query' });
     const { chunks } = await predict({ text: 'a\n\nb', model: 'vectors', chunks: 'lines' });
     assert.equal(chunks[1].embedding, null);
-    await predict({ text: 'a', model: 'tags', chunks: 'lines' }, 422);
+    await exchange(post({ text: 'a', model: 'tags', chunks: 'lines' }), 422);
     assert.equal(embedding.length, dimensions);
     await predictRaw('text/plain', LOG, 'model=vectors&prompt_name=document');
     await embed({ input: LOG, model: 'vectors', user: 'me' });
