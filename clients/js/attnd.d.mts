@@ -1,6 +1,6 @@
 /** A text; a picture's bytes; or an object as in `inputs`. */
 export type Input = string | ArrayBuffer | ArrayBufferView | Blob | {
-    text?: string; text_pair?: string; image?: string; id?: string | number; context?: Context;
+    text?: string; text_pair?: string; question?: string; image?: string; id?: string | number; context?: Context;
 };
 export type Context = Record<string, string | number>;
 
@@ -9,7 +9,10 @@ export interface Options {
     model?: string; top_k?: number | 'all'; id?: string | number; context?: Context;
     deadline_ms?: number; explain?: boolean | string; explain_layer?: number; overlay?: boolean;
     attention_stats?: boolean; long_text?: string; prompt_name?: string;
-    candidate_labels?: string[]; hypothesis_template?: string; keep?: boolean;
+    candidate_labels?: string[]; hypothesis_template?: string; keep?: boolean; similar?: number;
+    aggregation?: string; dimensions?: number; normalize?: boolean; encoding?: string;
+    max_answer_len?: number; max_seq_len?: number; doc_stride?: number;
+    handle_impossible_answer?: boolean; align_to_words?: boolean;
 }
 
 /** An answer, or the problem of one of several inputs: it then has `status` and `error_type`. A
@@ -19,7 +22,10 @@ export interface Result {
     model?: { name: string; version: string; digest: string | null };
     label?: string; score?: number; decision?: 'auto' | 'review' | 'unknown'; reason?: string;
     predictions?: { label: string; score: number }[];
-    value?: number; values?: Record<string, number>; embedding?: number[]; dimensions?: number;
+    value?: number; values?: Record<string, number>; embedding?: number[] | string;
+    dimensions?: number; sparse?: object[]; neighbours?: object[];
+    spans?: { label: string; score: number; start: number; end: number; text: string }[];
+    answer?: { text: string; score: number; start: number; end: number }; answers?: object[];
     explanation?: object;
     status?: number; title?: string; detail?: string; error_type?: string;
     [member: string]: unknown;

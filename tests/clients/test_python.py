@@ -56,7 +56,8 @@ class Server:
         self.process = subprocess.Popen(
             [BUILD / "attnd", "--listen", "127.0.0.1:0", "--model", "text=tests/data/golden/bert-3", "--model",
              "wafer=models/wafer-vit", "--model", "vectors=tests/data/embedding/st-bert-0", "--model",
-             "ranks=tests/data/rerank/rerank-bert-0", "--inputs-max", "4", *options],
+             "ranks=tests/data/rerank/rerank-bert-0", "--model", "pins=tests/data/tags/ner-bert-0", "--model",
+             "qa=tests/data/answers/qa-bert-0", "--inputs-max", "4", *options],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = "http://127.0.0.1:" + re.search(r":(\d+) ", self.process.stdout.readline())[1]
 
@@ -103,6 +104,16 @@ class Methods(unittest.TestCase):
         lot = self.both(lambda attnd: attnd.predict_lot(ROOT / "tests/data/examples/lot.stdf", context={"tool": "P"}))
         self.assertEqual([one["id"] for one in lot], ["W01", "W02", "W03"])
 
+    def test_spans_and_answers_are_parts_of_the_text(self):
+        text, asked = "Lot A1: leakage at vdd_io: 3.97 V", "Which pin leaks?"
+        spans = self.both(lambda attnd: attnd.predict(text, model="pins", aggregation="first"))["spans"]
+        self.assertEqual([text[span["start"]:span["end"]] for span in spans], [span["text"] for span in spans])
+        answer = self.both(lambda attnd: attnd.predict({"text": text, "question": asked}, model="qa"))["answer"]
+        self.assertEqual(text[answer["start"]:answer["end"]], answer["text"])
+
+    def test_a_str_is_a_text_although_it_names_a_picture(self):
+        self.assertEqual(self.both(lambda attnd: attnd.predict(str(IMAGE)))["model"]["name"], "text")
+
     def test_lists_are_cut_to_what_the_server_takes(self):
         texts = [f"leakage at pin {i}" for i in range(11)]
         results = self.both(lambda attnd: attnd.predict_many([*texts, "", IMAGE]))
@@ -129,7 +140,7 @@ class Methods(unittest.TestCase):
 
     def test_models_readiness_and_feedback(self):
         models = self.both(lambda attnd: attnd.models())
-        self.assertEqual([model["name"] for model in models], ["text", "wafer", "vectors", "ranks"])
+        self.assertEqual([model["name"] for model in models], ["text", "wafer", "vectors", "ranks", "pins", "qa"])
         self.assertTrue(self.both(lambda attnd: attnd.ready()))
         with Client(self.server.url) as client:
             label = client.predict("scan", id="told")["label"]

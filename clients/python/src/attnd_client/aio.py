@@ -91,7 +91,7 @@ class AsyncClient:
         return results[0]
 
     async def predict(self, given: Input, *, idempotency_key: Optional[str] = None, **options: "Unpack[Options]") -> Answer:
-        """The answer to a text (str), a picture (its path, or bytes) or an object as in `inputs`."""
+        """The answer to a text (str), a picture (its pathlib.Path, or bytes) or an object as in `inputs`."""
         return await self._run(flows.predict(self._retry, given, options, idempotency_key))
 
     async def predict_many(self, given: Iterable[Input], **options: "Unpack[Options]") -> List[Result]:

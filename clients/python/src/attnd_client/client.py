@@ -84,7 +84,7 @@ class Client:
         return results[0]
 
     def predict(self, given: Input, *, idempotency_key: Optional[str] = None, **options: "Unpack[Options]") -> Answer:
-        """The answer to a text (str), a picture (its path, or bytes) or an object as in `inputs`."""
+        """The answer to a text (str), a picture (its pathlib.Path, or bytes) or an object as in `inputs`."""
         return self._run(flows.predict(self._retry, given, options, idempotency_key))
 
     def predict_many(self, given: Iterable[Input], **options: "Unpack[Options]") -> List[Result]:

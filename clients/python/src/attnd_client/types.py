@@ -3,7 +3,7 @@
 from os import PathLike
 from typing import Any, List, Mapping, TypedDict, Union
 
-#: A text; a picture's path or bytes; or an object as in `inputs` ({"text", "text_pair", "id", "context"}).
+#: A text; a picture's bytes or pathlib.Path; or an object as in `inputs` ({"text", "question", "id", ...}).
 Input = Union[str, bytes, "PathLike[str]", Mapping[str, Any]]
 Explain = Union[bool, str]
 
@@ -25,6 +25,16 @@ class Options(TypedDict, total=False):
     candidate_labels: List[str]
     hypothesis_template: str
     keep: bool
+    similar: int
+    aggregation: str
+    dimensions: int
+    normalize: bool
+    encoding: str
+    max_answer_len: int
+    max_seq_len: int
+    doc_stride: int
+    handle_impossible_answer: bool
+    align_to_words: bool
 
 
 class Problem(TypedDict, total=False):
@@ -49,8 +59,13 @@ class Result(Problem, total=False):
     predictions: List[Mapping[str, Any]]
     value: float
     values: Mapping[str, float]
-    embedding: List[float]
+    embedding: Union[List[float], str]
     dimensions: int
+    spans: List[Mapping[str, Any]]
+    answer: Mapping[str, Any]
+    answers: List[Mapping[str, Any]]
+    sparse: List[Mapping[str, Any]]
+    neighbours: List[Mapping[str, Any]]
     explanation: Mapping[str, Any]
     context: Mapping[str, Any]
 
