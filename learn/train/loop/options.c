@@ -125,83 +125,50 @@ static enum err_code check_ngrams(const struct train_options *options, bool is_m
     return ngram_settings_check(&ngrams, err);
 }
 
-/* Refuses what is of labels. An option that has its default cannot be told from one that was not
- * given, and is not applied. */
-static enum err_code check_regression(const struct train_options *options, struct err *err)
+/* Refuses options of labels, of other losses, or of a head that the task does not have. An option
+ * that has its default cannot be told from one that was not given, and is not applied. */
+static enum err_code check_task(const struct train_options *options, struct err *err)
 {
+    enum { NUMBERS = 1, VECTORS = 2, SPANS = 4, ALL = 7 };
+    static const char *const names[] = {[TRAIN_REGRESS] = "regress",
+                                        [TRAIN_PAIR] = "pair",
+                                        [TRAIN_EMBED] = "embed",
+                                        [TRAIN_TAG] = "tag"};
+    const enum train_task task = train_task(options);
+    const unsigned kind = task == TRAIN_REGRESS || task == TRAIN_PAIR ? NUMBERS
+                          : task == TRAIN_EMBED                       ? VECTORS
+                          : task == TRAIN_TAG                         ? SPANS
+                                                                      : 0;
     const struct {
         bool is_given;
         const char *name;
+        unsigned kinds; /* that refuse it */
     } rows[] = {
-        {options->multi_label, "multi-label"},
-        {options->label_smoothing > 0, "label-smoothing"},
-        {options->balance > 0, "balance"},
-        {options->class_weight > 0, "class-weight"},
-        {options->logit_adjust > 0, "logit-adjust"},
-        {options->teacher.count > 0, "teacher"},
-        {options->teacher_logits.count > 0, "teacher-logits"},
-        {options->ngrams > 0, "ngrams"},
-        {strcmp(options->class_biases, "none") != 0, "class-biases"},
+        {options->multi_label, "multi-label", ALL},
+        {options->label_smoothing > 0, "label-smoothing", ALL},
+        {options->balance > 0, "balance", NUMBERS | SPANS},
+        {options->class_weight > 0, "class-weight", ALL},
+        {options->logit_adjust > 0, "logit-adjust", ALL},
+        {options->teacher.count > 0, "teacher", ALL},
+        {options->teacher_logits.count > 0, "teacher-logits", ALL},
+        {options->ngrams > 0, "ngrams", ALL},
+        {options->freeze_epochs > 0, "freeze-epochs", VECTORS},
+        {strcmp(options->long_text, "windows") == 0, "long-text windows", VECTORS},
+        {strcmp(options->window_pooling, "max") != 0, "window-pooling", SPANS},
+        {strcmp(options->class_biases, "none") != 0, "class-biases", ALL},
         {strcmp(options->ood_method, "neighbours") != 0 && strcmp(options->ood_method, "none") != 0,
-         "ood-method"}};
+         "ood-method", ALL}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].is_given)
-            return err_set(err, ERR_UNUSABLE, "--%s is for labels; --task %s learns numbers",
-                           rows[i].name, train_task(options) == TRAIN_PAIR ? "pair" : "regress");
-    return ERR_OK;
-}
-
-/* Refuses what is of labels, of other losses, or of a head that an embedding does not have. */
-static enum err_code check_embed(const struct train_options *options, struct err *err)
-{
-    const struct {
-        bool is_given;
-        const char *name;
-    } rows[] = {
-        {options->multi_label, "multi-label"},
-        {options->label_smoothing > 0, "label-smoothing"},
-        {options->class_weight > 0, "class-weight"},
-        {options->logit_adjust > 0, "logit-adjust"},
-        {options->teacher.count > 0, "teacher"},
-        {options->teacher_logits.count > 0, "teacher-logits"},
-        {options->ngrams > 0, "ngrams"},
-        {options->freeze_epochs > 0, "freeze-epochs"},
-        {strcmp(options->long_text, "windows") == 0, "long-text windows"},
-        {strcmp(options->class_biases, "none") != 0, "class-biases"},
-        {strcmp(options->ood_method, "neighbours") != 0 && strcmp(options->ood_method, "none") != 0,
-         "ood-method"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].is_given)
-            return err_set(err, ERR_UNUSABLE, "--%s does not go with --task embed", rows[i].name);
-    return options->batch > 1
-               ? ERR_OK
-               : err_set(err, ERR_UNUSABLE,
-                         "--batch 1: --task embed compares each pair with the others of its batch; "
-                         "give at least 2");
-}
-
-/* Refuses what is of a label of the whole text, and a pooling of windows. */
-static enum err_code check_tag(const struct train_options *options, struct err *err)
-{
-    const struct {
-        bool is_given;
-        const char *name;
-    } rows[] = {
-        {options->multi_label, "multi-label"},
-        {options->label_smoothing > 0, "label-smoothing"},
-        {options->balance > 0, "balance"},
-        {options->class_weight > 0, "class-weight"},
-        {options->logit_adjust > 0, "logit-adjust"},
-        {options->teacher.count > 0, "teacher"},
-        {options->teacher_logits.count > 0, "teacher-logits"},
-        {options->ngrams > 0, "ngrams"},
-        {strcmp(options->window_pooling, "max") != 0, "window-pooling"},
-        {strcmp(options->class_biases, "none") != 0, "class-biases"},
-        {strcmp(options->ood_method, "neighbours") != 0 && strcmp(options->ood_method, "none") != 0,
-         "ood-method"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].is_given)
-            return err_set(err, ERR_UNUSABLE, "--%s does not go with --task tag", rows[i].name);
+        if (rows[i].is_given && (rows[i].kinds & kind) != 0)
+            return kind == NUMBERS
+                       ? err_set(err, ERR_UNUSABLE, "--%s is for labels; --task %s learns numbers",
+                                 rows[i].name, names[task])
+                       : err_set(err, ERR_UNUSABLE, "--%s does not go with --task %s", rows[i].name,
+                                 names[task]);
+    if (task == TRAIN_EMBED && options->batch < 2)
+        return err_set(err, ERR_UNUSABLE,
+                       "--batch 1: --task embed compares each pair with the others of its batch; "
+                       "give at least 2");
     return ERR_OK;
 }
 
@@ -239,12 +206,7 @@ enum err_code train_options_check(struct train_options *options, struct err *err
                        : options->teacher_logits.count > 0 ? "--teacher-logits"
                        : adjusts                           ? "--logit-adjust"
                                                            : "--balance");
-    if ((train_task(options) == TRAIN_REGRESS || train_task(options) == TRAIN_PAIR) &&
-        check_regression(options, err))
-        return err->code;
-    if (train_task(options) == TRAIN_EMBED && check_embed(options, err))
-        return err->code;
-    if (train_task(options) == TRAIN_TAG && check_tag(options, err))
+    if (check_task(options, err))
         return err->code;
     if (options->version != NULL && !file_is_part(options->version))
         return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);

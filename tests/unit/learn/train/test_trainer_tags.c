@@ -109,7 +109,7 @@ START_TEST(spans_are_learnt_and_served)
 }
 END_TEST
 
-/* Of texts in one window the epoch's figure is that of the weights that are written. */
+/* The epoch's figure is that of the weights that are written, if each text has one window. */
 START_TEST(what_was_judged_is_what_is_served)
 {
     struct train_fixture f;

@@ -1,4 +1,4 @@
-/* What only models of some tasks take: by name, refused where the task is another, as JSON. */
+/* Options that only models of some tasks take, by the names of a request; others refuse them. */
 #include "tests/support/suite.h"
 #include "tools/answers/asking.h"
 

@@ -64,7 +64,7 @@ START_TEST(nothing_wanted_and_nothing_answered_is_nought)
 }
 END_TEST
 
-/* As decide/spans.h joins tags: O, B-x, I-x, B-y, I-y, and z, which has one tag. */
+/* The tags O, B-x, I-x, B-y, I-y, and z, which has one tag, are joined as decide/spans.h does. */
 START_TEST(tags_are_read_as_the_server_joins_them)
 {
     static const char *const tags[] = {"O", "B-x", "I-x", "B-y", "I-y", "z"};
