@@ -396,7 +396,7 @@ static enum err_code parse(struct service *service, struct request *request)
     }
     if (request->body != REQUEST_JSON)
         return err_set(&request->err, ERR_MEDIA_TYPE, "the body must be JSON or a picture");
-    if (!texts_parse(request, &root, known))
+    if (!texts_parse(request, &root, known, 0))
         read_json(request, root);
     doc_free(root);
     return request->err.code;

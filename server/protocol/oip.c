@@ -351,7 +351,7 @@ static enum err_code parse(struct service *service, struct request *request)
     if (state == NULL || call->model == NULL)
         return err_no_memory(&request->err, sizeof *state);
     if (!split(request) &&
-        !texts_parse(request, &root, "id, model_name, parameters, inputs, outputs"))
+        !texts_parse(request, &root, "id, model_name, parameters, inputs, outputs", 0))
         read_call(request, root);
     doc_free(root);
     return request->err.code;

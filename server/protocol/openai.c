@@ -75,7 +75,7 @@ static enum err_code parse(struct service *service, struct request *request)
     (void)service;
     request->call = (struct predict_call){
         .place = place, .model_place = "model", .keep = true, .wish = WISH_VECTOR};
-    if (!texts_open(request, &root, known) && !read_options(request, root))
+    if (!texts_open(request, &root, known, 0) && !read_options(request, root))
         texts_items(request, doc_member(root, "input"), "input", texts_source);
     doc_free(root);
     return request->err.code;

@@ -96,7 +96,7 @@ static enum err_code parse(struct service *service, struct request *request)
     struct json_t *root = NULL;
     long long top_n = UINT_MAX;
     (void)service;
-    if (open_call(request, false) || texts_open(request, &root, known))
+    if (open_call(request, false) || texts_open(request, &root, known, 0))
         goto out;
     struct ranking *state = request->state;
     if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||
@@ -117,7 +117,7 @@ static enum err_code tei_parse(struct service *service, struct request *request)
         "query, texts, raw_scores, return_text, truncate, truncation_direction, model";
     struct json_t *root = NULL;
     (void)service;
-    if (open_call(request, true) || texts_open(request, &root, known))
+    if (open_call(request, true) || texts_open(request, &root, known, 0))
         goto out;
     struct ranking *state = request->state;
     if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||

@@ -61,7 +61,7 @@ static enum err_code open_call(struct request *request, enum predict_wish wish,
     if (state == NULL)
         return err_no_memory(&request->err, sizeof *state);
     *state = (struct tei){.is_one = false};
-    if (texts_open(request, root, known))
+    if (texts_open(request, root, known, 0))
         return request->err.code;
     return texts_name(request, *root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
 }

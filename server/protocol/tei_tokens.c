@@ -65,7 +65,7 @@ static enum err_code open_call(struct request *request, enum predict_wish wish, 
     if (state == NULL)
         return err_no_memory(&request->err, sizeof *state);
     state->has_specials = wish == WISH_TOKENS;
-    if (texts_open_more(request, root, known, more))
+    if (texts_open(request, root, known, more))
         return request->err.code;
     return texts_name(request, *root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
 }

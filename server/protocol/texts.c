@@ -50,8 +50,8 @@ size_t texts_parse_bytes(struct request *request)
     return texts_parse_bytes_more(request, 0);
 }
 
-static enum err_code parse(struct request *request, struct json_t **root, const char *known,
-                           size_t more)
+enum err_code texts_parse(struct request *request, struct json_t **root, const char *known,
+                          size_t more)
 {
     const struct doc_limits limits = limits_of(request, more);
     const struct config *config = &request->snapshot->config;
@@ -74,21 +74,12 @@ static enum err_code parse(struct request *request, struct json_t **root, const 
     return request->err.code;
 }
 
-enum err_code texts_parse(struct request *request, struct json_t **root, const char *known)
-{
-    return parse(request, root, known, 0);
-}
-
-enum err_code texts_open_more(struct request *request, struct json_t **root, const char *known,
-                              size_t more)
+enum err_code texts_open(struct request *request, struct json_t **root, const char *known,
+                         size_t more)
 {
     *root = NULL;
-    return content_decode_json(request) ? request->err.code : parse(request, root, known, more);
-}
-
-enum err_code texts_open(struct request *request, struct json_t **root, const char *known)
-{
-    return texts_open_more(request, root, known, 0);
+    return content_decode_json(request) ? request->err.code
+                                        : texts_parse(request, root, known, more);
 }
 
 enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,

@@ -1,7 +1,7 @@
 /* texts.h - what the protocols of others have in common: a JSON object with a text or a list of
  * texts among its members, and its problems.
  *
- *     if (texts_open(request, &root, "input, model")) ...
+ *     if (texts_open(request, &root, "input, model", 0)) ...
  *     texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model)
  *     texts_items(request, doc_member(root, "input"), "input")
  *     doc_free(root);
@@ -20,17 +20,16 @@ struct json_t; /* jansson's */
 enum err_code texts_accept(struct request *request);
 size_t texts_parse_bytes(struct request *request);
 
-/* Reads the body: an object without other members than `known`, names with ", " between them. Yours
- * to doc_free, also after an error. */
-enum err_code texts_open(struct request *request, struct json_t **root, const char *known);
-
-/* The same with `more` values in the JSON than texts_open takes, and the memory to read them. */
-enum err_code texts_open_more(struct request *request, struct json_t **root, const char *known,
-                              size_t more);
-size_t texts_parse_bytes_more(struct request *request, size_t more);
-
+/* Reads the body: an object without other members than `known`, names with ", " between them, and
+ * with at most `more` values beside texts (ids of tokens; 0: none). Yours to doc_free, also after
+ * an error. */
+enum err_code texts_open(struct request *request, struct json_t **root, const char *known,
+                         size_t more);
 /* The same of a body that content.h has decoded. */
-enum err_code texts_parse(struct request *request, struct json_t **root, const char *known);
+enum err_code texts_parse(struct request *request, struct json_t **root, const char *known,
+                          size_t more);
+/* texts_parse_bytes of a body with `more` values. */
+size_t texts_parse_bytes_more(struct request *request, size_t more);
 
 /* An optional member: a string of at most `most` bytes without control characters, copied. */
 enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,

@@ -67,7 +67,7 @@ static enum err_code parse(struct service *service, struct request *request)
         call->version = request_value(request, "version");
     if (call->model == NULL)
         return err_no_memory(&request->err, strlen(request->exchange->path));
-    if (texts_open(request, &root, "instances, signature_name") ||
+    if (texts_open(request, &root, "instances, signature_name", 0) ||
         doc_get_string(root, "$", "signature_name", &signature, &request->err))
         goto out;
     if (strcmp(signature, "serving_default") != 0)
