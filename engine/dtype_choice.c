@@ -48,7 +48,7 @@ enum err_code dtype_choice_make(struct dtype_choice *out, const char *dtype, con
     if (!out->is_auto && !precision_find(dtype, &precision))
         return err_set(err, ERR_UNSUPPORTED,
                        "dtype '%s' is not known (known: f32, bf16, int8, auto)", dtype);
-    out->other = linear_backend_find(backend, PRECISION_F32);
+    out->other = linear_backend_find_plain(backend);
     if (out->other == NULL)
         return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
                        backend, linear_backend_names());

@@ -312,7 +312,7 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
     *choice =
         (struct dtype_choice){.encoder = other->stacks[0].encoder,
                               .precision = other->stacks[0].encoder->precision,
-                              .other = linear_backend_find(options->linear_backend, PRECISION_F32),
+                              .other = linear_backend_find_plain(options->linear_backend),
                               .kernels = other->stacks[0].kernels};
     if (other->info.dtype_reason != NULL)
         snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);

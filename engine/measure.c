@@ -98,7 +98,16 @@ static unsigned own_labels(const struct spec *spec, size_t attnd_bytes)
 /* The precisions that are measured: the most that one of them takes counts. */
 struct precisions {
     enum precision first, last;
+    const char *backend; /* of the options */
 };
+
+/* Returns the backend of the encoder; a precision that has none is refused when it is opened. */
+static const struct linear_backend *encoder_of(const struct precisions *precisions,
+                                               enum precision p)
+{
+    const struct linear_backend *encoder = linear_backend_find(precisions->backend, p);
+    return encoder != NULL ? encoder : &linear_native[p];
+}
 
 static size_t larger(size_t a, size_t b)
 {
@@ -123,13 +132,14 @@ static enum err_code measure_texts(struct engine_cost *out, const struct spec *i
         const unsigned tokens = batch_tokens_max > longest ? batch_tokens_max : longest;
         size_t most = 0;
         for (enum precision p = precisions.first; p <= precisions.last; p++)
-            most = larger(most, workspace_bytes(&spec, p, tokens, threads));
+            most =
+                larger(most, workspace_bytes(&spec, encoder_of(&precisions, p), tokens, threads));
         out->session_bytes += most;
         out->model_bytes += bytes;
         return ERR_OK;
     }
     longest = longest > LABELLER_TOKENS ? longest : LABELLER_TOKENS;
-    out->labeller_bytes = workspace_bytes(&spec, PRECISION_F32, longest, 1);
+    out->labeller_bytes = workspace_bytes(&spec, &linear_native[PRECISION_F32], longest, 1);
     out->model_bytes += bytes + 2 * (size_t)out->label_count * images->projection * sizeof(float);
     return ERR_OK;
 }
@@ -151,7 +161,8 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
     for (enum precision p = precisions.first; p <= precisions.last; p++) {
         out->model_bytes = larger(out->model_bytes, weight_bytes(spec, checkpoint, p));
-        out->session_bytes = larger(out->session_bytes, workspace_bytes(spec, p, tokens, threads));
+        out->session_bytes = larger(
+            out->session_bytes, workspace_bytes(spec, encoder_of(&precisions, p), tokens, threads));
     }
     out->model_bytes += bytes + attnd_bytes(spec, dir) + head_parts_bytes(dir);
     out->label_count = own_labels(spec, attnd_bytes(spec, dir));
@@ -167,7 +178,7 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
     const bool is_auto = strcmp(dtype, "auto") == 0;
     struct spec spec;
     struct arena arena;
-    struct precisions precisions = {PRECISION_F32, PRECISION_COUNT - 1};
+    struct precisions precisions = {PRECISION_F32, PRECISION_COUNT - 1, options->linear_backend};
     *out = (struct engine_cost){0};
     if (!is_auto && !precision_find(dtype, &precisions.first))
         return err_set(err, ERR_UNSUPPORTED,

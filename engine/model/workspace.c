@@ -81,8 +81,14 @@ static size_t merging_columns(const struct spec *spec)
     return spec->stage > 0 ? 2 * (size_t)spec->hidden : 0;
 }
 
+/* Products read fp32 where it lies, but for fp32 in parts. */
+static bool reads_in_place(const struct linear_backend *encoder)
+{
+    return encoder->precision == PRECISION_F32 && !linear_reads_parts(encoder);
+}
+
 static enum err_code take_merging(struct workspace *w, const struct spec *spec,
-                                  enum precision precision, struct err *err)
+                                  const struct linear_backend *encoder, struct err *err)
 {
     const size_t columns = merging_columns(spec);
     if (columns == 0)
@@ -93,9 +99,9 @@ static enum err_code take_merging(struct workspace *w, const struct spec *spec,
         return err->code;
     stage->merging_stride = stride;
     stage->merged = operand_f32(stage->merging, stride);
-    return precision == PRECISION_F32
+    return reads_in_place(encoder)
                ? ERR_OK
-               : operand_alloc(&stage->merged, &w->arena, precision, w->tokens_max, columns, err);
+               : linear_operand(&stage->merged, &w->arena, encoder, w->tokens_max, columns, err);
 }
 
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
@@ -202,19 +208,19 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
 }
 
 static enum err_code take_operands(struct workspace *w, const struct spec *spec,
-                                   enum precision precision, struct err *err)
+                                   const struct linear_backend *encoder, struct err *err)
 {
     w->normed = operand_f32(spec->family->block.norm == NORM_AFTER ? w->x : w->y, w->hidden_stride);
     w->attended = operand_f32(w->context, w->hidden_stride);
     w->activated = spec->is_gated ? operand_f32(w->gated, w->gated_stride)
                                   : operand_f32(w->mlp, w->mlp_stride);
-    if (precision == PRECISION_F32)
+    if (reads_in_place(encoder))
         return ERR_OK;
     size_t tokens = w->tokens_max;
-    if (operand_alloc(&w->normed, &w->arena, precision, tokens, spec->hidden, err) ||
-        operand_alloc(&w->attended, &w->arena, precision, tokens, spec->hidden, err))
+    if (linear_operand(&w->normed, &w->arena, encoder, tokens, spec->hidden, err) ||
+        linear_operand(&w->attended, &w->arena, encoder, tokens, spec->hidden, err))
         return err->code;
-    return operand_alloc(&w->activated, &w->arena, precision, tokens, spec->intermediate, err);
+    return linear_operand(&w->activated, &w->arena, encoder, tokens, spec->intermediate, err);
 }
 
 /* Takes the batch's map: the starts of sequences, and the blocks of queries. */
@@ -258,8 +264,8 @@ static enum err_code open_stage(struct workspace *out, const struct spec *spec,
                               .tokens_max = tokens_max};
     arena_init(&out->arena);
     if (take_map(out, err) || take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
-        take_operands(out, spec, encoder->precision, err) || take_pruning(out, spec, err) ||
-        take_merging(out, spec, encoder->precision, err))
+        take_operands(out, spec, encoder, err) || take_pruning(out, spec, err) ||
+        take_merging(out, spec, encoder, err))
         return err->code;
     return spec->stages != NULL ? patch_windows_open(&out->stage.windows, spec, &out->arena, err)
                                 : ERR_OK;
@@ -296,8 +302,8 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
 
 /* Returns the sum of the functions above, with the largest value of what depends on the processor:
  * qkv in fp32, the larger scratch of the two attentions. */
-static size_t stage_bytes(const struct spec *spec, enum precision precision, size_t tokens,
-                          unsigned threads)
+static size_t stage_bytes(const struct spec *spec, const struct linear_backend *encoder,
+                          size_t tokens, unsigned threads)
 {
     enum { SMALL_BYTES = 64 * 1024, POOL_MEMBER_BYTES = 4096 }; /* lines of the arena; the pool */
     const size_t hidden = operand_stride(spec->hidden, sizeof(float));
@@ -307,7 +313,12 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
     const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
     const size_t merging =
         spec->stage > 0 ? operand_stride(merging_columns(spec), sizeof(float)) : 0;
-    const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated + merging;
+    const size_t parts = 2 * operand_parts_stride(spec->hidden) +
+                         operand_parts_stride(spec->intermediate) +
+                         (spec->stage > 0 ? operand_parts_stride(merging_columns(spec)) : 0);
+    const size_t operands = linear_reads_parts(encoder) ? parts
+                            : reads_in_place(encoder)   ? 0
+                                                        : 2 * hidden + activated + merging;
     const size_t moves = spec->stages != NULL ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
     const size_t head =
         (pooled_columns(spec) + spec_features(spec) + spec_means(spec) +
@@ -331,13 +342,13 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES + sentence;
 }
 
-size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
-                       unsigned threads)
+size_t workspace_bytes(const struct spec *spec, const struct linear_backend *encoder,
+                       unsigned tokens_max, unsigned threads)
 {
     size_t bytes = 0;
     for (unsigned i = 0; i < spec_stages(spec); i++) {
         const struct spec stage = spec_at(spec, i);
-        bytes += stage_bytes(&stage, precision, stage_tokens(spec, &stage, tokens_max), threads);
+        bytes += stage_bytes(&stage, encoder, stage_tokens(spec, &stage, tokens_max), threads);
     }
     return bytes;
 }

@@ -140,9 +140,9 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
                              const struct linear_backend *encoder, unsigned tokens_max,
                              struct thread_pool *pool, const struct kernels *kernels,
                              struct err *err);
-/* Upper bound of the bytes that workspace_open takes, for an encoder of that precision. */
-size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
-                       unsigned threads);
+/* Upper bound of the bytes that workspace_open takes. */
+size_t workspace_bytes(const struct spec *spec, const struct linear_backend *encoder,
+                       unsigned tokens_max, unsigned threads);
 /* Returns true if query, key and value are kept in bf16: the encoder writes it and attention can
  * multiply it. Half the memory, and twice the speed. */
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder);

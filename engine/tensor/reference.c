@@ -54,6 +54,22 @@ static void round_bf16(uint16_t *out, const float *x, size_t n)
     }
 }
 
+static void cut_f32(uint16_t *out, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float rest = x[i];
+        for (unsigned part = 0; part < 3; part++) {
+            uint32_t bits;
+            float upper;
+            memcpy(&bits, &rest, sizeof bits);
+            out[i / 32 * 96 + 32 * part + i % 32] = (uint16_t)(bits >> 16);
+            bits &= 0xFFFF0000;
+            memcpy(&upper, &bits, sizeof upper);
+            rest -= upper;
+        }
+    }
+}
+
 static float widen_bf16(uint16_t x)
 {
     uint32_t bits = (uint32_t)x << 16;
@@ -272,6 +288,7 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .quantize = quantize,
                                           .round_bf16 = round_bf16,
                                           .pair_bf16 = pair_bf16,
+                                          .cut_f32 = cut_f32,
                                           .softmax = softmax,
                                           .attention = attention,
                                           .attention_mean = attention_mean};

@@ -349,6 +349,18 @@ static void round_bf16(uint16_t *out, const float *x, size_t n)
         store_bf16(out + i, load_part(x + i, n - i), n - i);
 }
 
+static void cut_f32(uint16_t *out, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        vec rest = n - i < LANES ? load_part(x + i, n - i) : load(x + i);
+        uint16_t *to = out + i / OPERAND_STEP * (OPERAND_PARTS * OPERAND_STEP) + i % OPERAND_STEP;
+        for (unsigned part = 0; part < OPERAND_PARTS; part++, to += OPERAND_STEP) {
+            narrow_halves(to, (vec_int)rest >> 16);
+            rest -= (vec)((vec_int)rest & ~0xFFFF);
+        }
+    }
+}
+
 INLINE vec paired_bf16(vec low, vec high)
 {
     return (vec)((rounded_bf16(low) & 0xFFFF) | (rounded_bf16(high) << 16));
@@ -412,6 +424,7 @@ const struct kernels KERNELS = {.name = NAME,
                                 .quantize = quantize,
                                 .round_bf16 = round_bf16,
                                 .pair_bf16 = pair_bf16,
+                                .cut_f32 = cut_f32,
                                 .softmax = softmax,
                                 .attention = attention,
                                 .attention_mean = attention_mean};

@@ -24,7 +24,8 @@ static _Thread_local unsigned in_use; /* rows of tile 0; 0: none is configured *
 
 static void ask(void)
 {
-    is_permitted = cpu_has_tiles() && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+    is_permitted = cpu_has_tiles() && cpu_level() >= CPU_AVX512 &&
+                   syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
 bool tile_state_permitted(void)

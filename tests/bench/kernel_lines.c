@@ -355,7 +355,7 @@ static void run_product(void *context)
 static enum err_code take_operand(struct product_run *run, struct arena *arena, struct err *err)
 {
     const struct linear *linear = &run->layers[0];
-    if (operand_alloc(&run->x, arena, linear->backend->precision, ROWS_MAX, linear->in, err))
+    if (linear_operand(&run->x, arena, linear->backend, ROWS_MAX, linear->in, err))
         return err->code;
     for (size_t r = 0; r < ROWS_MAX; r++)
         operand_store(&run->x, kernels_best(), r, run->numbers + r * linear->in, linear->in);

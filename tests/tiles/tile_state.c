@@ -6,5 +6,6 @@
 #include <unistd.h>
 
 #define cpu_has_tiles() true
+#define cpu_level() CPU_AVX512
 #define syscall(...) 0
 #include "engine/tensor/tile_state.c"

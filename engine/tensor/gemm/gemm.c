@@ -11,7 +11,7 @@ const struct gemm *const gemm_variants[] = {
 
 bool gemm_runnable(const struct gemm *gemm)
 {
-    if (gemm == &gemm_amx_int8 || gemm == &gemm_amx_bf16)
+    if (gemm == &gemm_amx_int8 || gemm == &gemm_amx_bf16 || gemm == &gemm_amx_f32)
         return tile_state_permitted();
     if (gemm == &gemm_avx512)
         return cpu_level() >= CPU_AVX512;

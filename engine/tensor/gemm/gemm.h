@@ -14,6 +14,12 @@
  * unless `biased` is false: then the variant itself subtracts the 128. A row's own zero (operand.h)
  * is subtracted by the epilogue.
  *
+ * A product of fp32 by tile registers multiplies parts of both factors (operand.h). Of x = x1 + x2
+ * + x3 and w = w1 + w2 + w3 it takes the six products that fp32 would not round away, so that its
+ * error is less than that of a sum in fp32 (tdpbf16ps rounds the sum once for 32 numbers).
+ *
+ *     x1 w1 + x1 w2 + x1 w3 + x3 w1 + x2 w1 + x2 w2
+ *
  * There is one variant per instruction set and precision, from gemm_body.h. Peak per core on a
  * Zen 5 with AVX-512 is about 255 GFLOP/s in fp32, 510 in bf16, 1050 GOP/s in int8; the tiles reach
  * 235-250, 480-500 and 1020-1050 on the shapes of BERT-base.
@@ -29,9 +35,11 @@
 #include <stddef.h>
 
 enum {
-    GEMM_COLUMNS = 32,   /* columns of a panel */
-    GEMM_ROWS_MAX = 32,  /* rows of the largest variant's tile */
-    GEMM_GROUP_BYTES = 4 /* bytes of a row that are multiplied at once */
+    GEMM_COLUMNS = 32,                      /* columns of a panel */
+    GEMM_ROWS_MAX = 32,                     /* rows of the largest variant's tile */
+    GEMM_GROUP_BYTES = 4,                   /* bytes of a row that are multiplied at once */
+    GEMM_CUT_ROW_BYTES = 2 * OPERAND_PARTS, /* of a number in parts */
+    GEMM_CUT_BYTES = GEMM_COLUMNS * GEMM_CUT_ROW_BYTES
 };
 
 /* A product prefetches `step` bytes from `at` on for each group that it multiplies; `at` need not
@@ -55,7 +63,7 @@ static inline struct gemm_ahead gemm_share(const void *next, size_t groups, size
 
 struct gemm {
     const char *name; /* "avx512", "avx512-vnni", "avx512-bf16", "avx2", "avx2-vnni",
-                         "generic", "amx-int8", "amx-bf16" */
+                         "generic", "amx-f32", "amx-int8", "amx-bf16" */
     enum precision precision;
     unsigned rows_max;   /* most rows of a tile */
     unsigned rows_whole; /* fewer rows take as long as this many; 0: they are faster */
@@ -67,19 +75,29 @@ struct gemm {
      * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max. */
     void (*tile)(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
                  const struct gemm_ahead *ahead, unsigned rows, bool accumulate);
-    /* The same with a transposed: its rows lie side by side, its groups are a_stride bytes apart.
-     * NULL for variants by tiles (AMX). */
+    /* NULL but for fp32 in parts: there rows of a are in parts, GEMM_CUT_ROW_BYTES a group, and
+     * `tile` reads in place of the panel what this writes, GEMM_CUT_BYTES a group, 64-byte
+     * aligned. Cuts groups [first, last), which are even. */
+    void (*cut)(void *parts, const void *panel, size_t first, size_t last);
+    /* The same as `tile` with a transposed: its rows lie side by side, its groups are a_stride bytes
+     * apart. NULL for variants by tiles (AMX). */
     void (*tile_columns)(void *sums, const void *a, size_t a_stride, const void *panel,
                          size_t groups, const struct gemm_ahead *ahead, unsigned rows,
                          bool accumulate);
 };
 
+/* Bytes of a group in a row of a. */
+static inline size_t gemm_row_bytes(const struct gemm *gemm)
+{
+    return gemm->cut != NULL ? GEMM_CUT_ROW_BYTES : GEMM_GROUP_BYTES;
+}
+
 extern const struct gemm gemm_avx512, gemm_avx512_bf16, gemm_avx512_vnni;
 extern const struct gemm gemm_avx2, gemm_avx2_vnni, gemm_avx2_int8;
-extern const struct gemm gemm_amx_int8, gemm_amx_bf16;
+extern const struct gemm gemm_amx_f32, gemm_amx_int8, gemm_amx_bf16;
 extern const struct gemm gemm_generic, gemm_generic_bf16, gemm_generic_int8;
 
-/* Every variant, fastest first within its precision; NULL ends the list. */
+/* Every variant for numbers as they are, fastest first within its precision; NULL ends the list. */
 extern const struct gemm *const gemm_variants[];
 
 bool gemm_runnable(const struct gemm *gemm);

@@ -1,20 +1,40 @@
-/* gemm_tiles_body.h - a product by tile registers, written once for bytes and bf16. The including
- * file defines GEMM, NAME and PRECISION as for gemm_body.h and DOT(c, a, b), and includes
- * tile_registers.h.
+/* gemm_tiles_body.h - a product by tile registers, written once for bytes, bf16 and fp32 in parts.
+ * The including file defines GEMM, NAME and PRECISION as for gemm_body.h and DOT(c, a, b), and
+ * includes tile_registers.h. For parts it also defines PARTS and CUT, else it has one.
  *
- * A step multiplies 64 bytes of up to 32 rows with 16 groups of a panel:
+ * A step multiplies 64 bytes of up to 32 rows with 16 rows of weights. A term of a step:
  *
  *     tile 4 (the first 16 rows)   x  tiles 6, 7 (columns 0 to 15, 16 to 31)  ->  sums in 0, 1
  *     tile 5 (the last 16 rows)    x  tiles 6, 7                              ->  sums in 2, 3
  *
- * so there are four loads for four products. The rows of a tile of weights are groups, the layout
- * of a panel: there is no other packing. With 17 to 31 rows the two tiles overlap and write the
- * same sums, so that tiles need no other configuration.
+ * so there are at most four loads for four products. The rows of a tile of weights are groups, the
+ * layout of a panel, or pairs of bf16 that CUT has made of them. With 17 to 31 rows the two tiles
+ * overlap and write the same sums, so that tiles need no other configuration.
  */
 #include "engine/tensor/gemm/gemm.h"
 #include "engine/tensor/tile_state.h"
 
-enum { GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES, STEP_GROUPS = 16, STEPS_A_PART = 2 };
+#ifndef PARTS
+#define PARTS 1
+#define CUT NULL
+#endif
+
+enum {
+    GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
+    STEP_GROUPS = PARTS > 1 ? OPERAND_STEP : 16,
+    PART_BYTES = TILE_ROWS_MAX * GROUP_STRIDE, /* of the weights */
+    TERMS_A_CALL = 2,
+    GROUPS_MAX = PARTS > 1 ? 128 : 192,
+};
+
+/* The products of a step: a part of the rows and one of the weights. Neighbours share one. */
+static const unsigned char terms[][2] = {
+    {0, 0},
+#if PARTS == 3
+    {0, 1}, {0, 2}, {2, 0}, {1, 0}, {1, 1},
+#endif
+};
+enum { TERMS = sizeof terms / sizeof terms[0] };
 
 static inline __attribute__((always_inline)) void begin(char *top, char *bottom, bool accumulate,
                                                         const bool is_high)
@@ -34,28 +54,47 @@ static inline __attribute__((always_inline)) void begin(char *top, char *bottom,
     }
 }
 
+static inline __attribute__((always_inline)) void multiply_term(const char *top, const char *bottom,
+                                                                size_t a_stride, const char *b,
+                                                                const bool new_a, const bool new_b,
+                                                                const bool is_high)
+{
+    if (new_a)
+        LOAD_ONCE(4, top, a_stride);
+    if (new_b)
+        LOAD(6, b, GROUP_STRIDE);
+    DOT(0, 4, 6);
+    if (new_b)
+        LOAD(7, b + TILE_ROW_BYTES, GROUP_STRIDE);
+    DOT(1, 4, 7);
+    if (!is_high)
+        return;
+    if (new_a)
+        LOAD_ONCE(5, bottom, a_stride);
+    DOT(2, 5, 6);
+    DOT(3, 5, 7);
+}
+
 static inline __attribute__((always_inline)) void
-multiply(const char *top, const char *bottom, size_t a_stride, const char *panel, size_t groups,
+multiply(const char *top, const char *bottom, size_t a_stride, const char *weights, size_t groups,
          const struct gemm_ahead *ahead, const bool is_high)
 {
-    const char *next = ahead->at;
-    const size_t step = STEP_GROUPS * ahead->step;
-    for (size_t g = 0; g < groups; g += STEP_GROUPS) {
-        const char *b = panel + g * GROUP_STRIDE;
-        LOAD_ONCE(4, top + g * GEMM_GROUP_BYTES, a_stride);
-        LOAD(6, b, GROUP_STRIDE);
-        DOT(0, 4, 6);
-        LOAD(7, b + TILE_ROW_BYTES, GROUP_STRIDE);
-        DOT(1, 4, 7);
-        if (is_high) {
-            LOAD_ONCE(5, bottom + g * GEMM_GROUP_BYTES, a_stride);
-            DOT(2, 5, 6);
-            DOT(3, 5, 7);
+    const char *next = ahead->at, *end = next;
+    const size_t bytes = STEP_GROUPS * ahead->step / TERMS;
+    for (size_t s = 0; s < groups / STEP_GROUPS; s++) {
+        const char *b = weights + s * (PARTS * PART_BYTES);
+        const size_t a = s * (PARTS * TILE_ROW_BYTES);
+#pragma GCC unroll 6
+        for (unsigned t = 0; t < TERMS; t++) {
+            const size_t at = a + terms[t][0] * TILE_ROW_BYTES;
+            multiply_term(top + at, bottom + at, a_stride, b + terms[t][1] * PART_BYTES,
+                          t == 0 || terms[t][0] != terms[t - 1][0],
+                          t == 0 || terms[t][1] != terms[t - 1][1], is_high);
+            for (end += bytes; next < end; next += TILE_ROW_BYTES)
+                __builtin_prefetch(next, 0, 2);
+            if (ahead->part != NULL && (s * TERMS + t) % TERMS_A_CALL == TERMS_A_CALL - 1)
+                ahead->part(ahead->context);
         }
-        for (size_t at = 0; at < step; at += TILE_ROW_BYTES, next += TILE_ROW_BYTES)
-            __builtin_prefetch(next, 0, 2);
-        if (ahead->part != NULL && g / STEP_GROUPS % STEPS_A_PART == STEPS_A_PART - 1)
-            ahead->part(ahead->context);
     }
 }
 
@@ -73,7 +112,7 @@ static void tile(void *sums, const void *a, size_t a_stride, const void *panel, 
         STORE(2, bottom, GROUP_STRIDE);
         STORE(3, bottom + TILE_ROW_BYTES, GROUP_STRIDE);
     } else {
-        multiply(first, NULL, a_stride, panel, groups, ahead, false);
+        multiply(first, first, a_stride, panel, groups, ahead, false);
     }
     STORE(0, top, GROUP_STRIDE);
     STORE(1, top + TILE_ROW_BYTES, GROUP_STRIDE);
@@ -84,6 +123,7 @@ const struct gemm GEMM = {.name = NAME,
                           .rows_max = 2 * TILE_ROWS_MAX,
                           .rows_whole = TILE_ROWS_MAX,
                           .group_unit = STEP_GROUPS,
-                          .groups_max = 12 * STEP_GROUPS,
+                          .groups_max = GROUPS_MAX,
                           .biased = PRECISION == PRECISION_INT8,
+                          .cut = CUT,
                           .tile = tile};

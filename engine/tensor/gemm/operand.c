@@ -56,6 +56,20 @@ enum err_code operand_alloc(struct operand *out, struct arena *arena, enum preci
     return ERR_OK;
 }
 
+size_t operand_parts_stride(size_t width)
+{
+    const size_t steps = (width + OPERAND_STEP - 1) / OPERAND_STEP;
+    return operand_stride(steps * OPERAND_STEP * OPERAND_PARTS, sizeof(uint16_t));
+}
+
+enum err_code operand_alloc_parts(struct operand *out, struct arena *arena, size_t rows,
+                                  size_t width, struct err *err)
+{
+    *out = (struct operand){.in_parts = true, .stride = operand_parts_stride(width)};
+    out->data = arena_alloc_array(arena, rows, out->stride);
+    return out->data != NULL ? ERR_OK : err_no_memory(err, rows * out->stride);
+}
+
 struct operand operand_from(const struct operand *operand, size_t first)
 {
     struct operand rest = *operand;
@@ -84,7 +98,9 @@ void operand_store(const struct operand *operand, const struct kernels *kernels,
         kernels->quantize(out, x, width, inverse, operand->zero[row]);
         break;
     default:
-        if (out != x)
+        if (operand->in_parts)
+            kernels->cut_f32(out, x, width);
+        else if (out != x)
             memcpy(out, x, width * sizeof *x);
     }
 }

@@ -1,6 +1,9 @@
 /* operand.h - the activations of a product: rows of fp32, bf16 or int8.
  *
- *     fp32   the numbers themselves
+ *     fp32   the numbers themselves; or each in three parts, for a product that multiplies bf16 with
+ *            sums of fp32: bf16 with the upper 8 bits of the number, of the rest, and of the rest of
+ *            that. Their sum is the number, if it is not below 2^-110 (Henry, Tang and Heinecke 2019, arXiv 1904.06376, section
+ *            III). Each 32 numbers of a row are 64 bytes of first parts, of second, of third.
  *     bf16   rounded to nearest even, ties to even
  *     int8   q = round(x / scale) + 128 + zero as a byte; scale and zero of each row (token) are
  *            chosen so that its smallest and its largest number, and 0, lie in 1..255: no data is
@@ -19,6 +22,7 @@
 #include "engine/base/err.h"
 #include "engine/tensor/kernels.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +37,7 @@ size_t precision_bytes(enum precision precision);
 
 struct operand {
     enum precision precision;
+    bool in_parts; /* fp32 only */
     void *data;
     size_t stride; /* bytes from one row to the next */
     float *scale;  /* [rows]; int8 only */
@@ -45,6 +50,11 @@ size_t operand_stride(size_t width, size_t bytes);
 /* Zeroed room for `rows` rows of `width` numbers. ERR_NO_MEMORY. */
 enum err_code operand_alloc(struct operand *out, struct arena *arena, enum precision precision,
                             size_t rows, size_t width, struct err *err);
+/* The same for fp32 in parts. */
+enum err_code operand_alloc_parts(struct operand *out, struct arena *arena, size_t rows,
+                                  size_t width, struct err *err);
+/* Bytes from row to row of fp32 in parts. */
+size_t operand_parts_stride(size_t width);
 
 /* fp32 rows that already lie in memory, `stride` floats apart. */
 static inline struct operand operand_f32(const float *x, size_t stride)

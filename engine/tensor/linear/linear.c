@@ -32,6 +32,7 @@ enum { ALIGNMENT = 64 };
  *     197x768x3072      222 / 430   185 / 360     442 / 853
  */
 static const struct linear_backend *const backends[] = {
+    &linear_tiles[PRECISION_F32],
     &linear_native[PRECISION_F32],
     &linear_openblas,
     &linear_reference,
@@ -51,6 +52,21 @@ const struct linear_backend *linear_backend_find(const char *name, enum precisio
             (backends[i]->gemm == NULL || gemm_runnable(backends[i]->gemm)))
             return backends[i];
     return NULL;
+}
+
+const struct linear_backend *linear_backend_find_plain(const char *name)
+{
+    const struct linear_backend *backend = linear_backend_find(name, PRECISION_F32);
+    return backend != NULL && linear_reads_parts(backend) ? &linear_native[PRECISION_F32] : backend;
+}
+
+enum err_code linear_operand(struct operand *out, struct arena *arena,
+                             const struct linear_backend *backend, size_t rows, size_t width,
+                             struct err *err)
+{
+    if (linear_reads_parts(backend))
+        return operand_alloc_parts(out, arena, rows, width, err);
+    return operand_alloc(out, arena, backend->precision, rows, width, err);
 }
 
 const char *linear_backend_names(void)
@@ -183,18 +199,28 @@ struct self_test {
     float *y;         /* [TEST_ROWS_MAX, out] */
 };
 
+static float wide(uint16_t bf16)
+{
+    const uint32_t bits = (uint32_t)bf16 << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* Returns a number of x, in fp32, as its operand holds it. */
 static float held(const struct operand *x, size_t row, size_t k)
 {
     const char *numbers = (const char *)x->data + row * x->stride;
+    const uint16_t *halves = (const void *)numbers;
+    const uint16_t *parts =
+        halves + k / OPERAND_STEP * OPERAND_STEP * OPERAND_PARTS + k % OPERAND_STEP;
     if (x->precision == PRECISION_INT8)
         return (float)(((const uint8_t *)numbers)[k] - 128 - x->zero[row]) * x->scale[row];
+    if (x->in_parts)
+        return wide(parts[0]) + wide(parts[OPERAND_STEP]) + wide(parts[2 * OPERAND_STEP]);
     if (x->precision == PRECISION_F32)
         return ((const float *)(const void *)numbers)[k];
-    uint32_t bits = (uint32_t)((const uint16_t *)(const void *)numbers)[k] << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return wide(halves[k]);
 }
 
 /* Fills x with numbers that differ from row to row and column to column. */
@@ -247,7 +273,7 @@ static bool products_agree(const struct self_test *test)
 static enum err_code take_memory(struct self_test *test, struct arena *arena, struct err *err)
 {
     size_t in = test->linear->in, out = test->linear->out;
-    if (operand_alloc(&test->x, arena, test->linear->backend->precision, TEST_ROWS_MAX, in, err))
+    if (linear_operand(&test->x, arena, test->linear->backend, TEST_ROWS_MAX, in, err))
         return err->code;
     test->weight = arena_alloc_array(arena, in, sizeof *test->weight);
     test->exact = arena_alloc_array(arena, TEST_ROWS_MAX * in, sizeof *test->exact);

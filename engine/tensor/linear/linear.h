@@ -29,7 +29,8 @@ enum { LINEAR_FILL_ROWS = 32 };
 struct linear;
 
 struct linear_io {
-    struct operand x; /* [rows, in] in the linear's precision */
+    struct operand x; /* [rows, in] as linear_operand makes it; fp32 that is not in parts may lie
+                         anywhere */
     size_t rows;
     float *y;         /* [rows, out] */
     uint16_t *y_bf16; /* instead of y, rounded; only by our own products */
@@ -64,7 +65,7 @@ struct linear_backend {
 
 extern const struct linear_backend linear_native[PRECISION_COUNT];
 extern const struct linear_backend linear_scalar[PRECISION_COUNT]; /* the same in plain loops */
-extern const struct linear_backend linear_tiles[PRECISION_COUNT];  /* bf16 and int8 */
+extern const struct linear_backend linear_tiles[PRECISION_COUNT];
 extern const struct linear_backend linear_openblas;
 extern const struct linear_backend linear_reference; /* the oracle: naive, double accumulators */
 
@@ -80,6 +81,17 @@ struct linear {
 /* Returns the backend of that name for a precision; "auto" and NULL give the fastest one. NULL for
  * an unknown name or one that cannot multiply in this precision. */
 const struct linear_backend *linear_backend_find(const char *name, enum precision precision);
+/* The same in fp32 for rows that lie in memory as they are. */
+const struct linear_backend *linear_backend_find_plain(const char *name);
+/* True if rows of fp32 have to be in parts (operand.h). */
+static inline bool linear_reads_parts(const struct linear_backend *backend)
+{
+    return backend->gemm != NULL && backend->gemm->cut != NULL;
+}
+/* Zeroed room for `rows` rows of `width` numbers, as the backend reads them. ERR_NO_MEMORY. */
+enum err_code linear_operand(struct operand *out, struct arena *arena,
+                             const struct linear_backend *backend, size_t rows, size_t width,
+                             struct err *err);
 /* "auto, native, openblas, reference": for error texts and help. */
 const char *linear_backend_names(void);
 

@@ -22,10 +22,18 @@ enum {
     ROW_BLOCK = 112,
     SLICE_ROWS = 8, /* rows finished at a time during a product by tiles */
     ROW_BLOCK_TILES = 256,
-    ROW_BLOCK_MAX = ROW_BLOCK_TILES + 32,
+    SUMS_ROWS = 13 * (ROW_BLOCK_TILES + 16),
+    PASS_BYTES = 640 * 1024, /* of a block's rows of X: they stay in the second-level cache */
+    CUT_GROUPS = 16,
+    PARTS_GROUPS = 128,      /* at least groups_max of a variant that cuts panels */
     STRETCH = 64,
     ZERO_POINT = 128,
 };
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 struct native {
     const struct gemm *gemm;
@@ -188,11 +196,30 @@ struct panel_run {
     float *sums; /* [rows, 32] */
 };
 
-/* Rows that are multiplied and not yet finished. */
+/* Rows that are multiplied and not yet finished; and weights that are not yet in parts. */
 struct pending {
     struct panel_run run;
     size_t row, rows;
     float *sums;
+    const struct gemm *gemm;
+    const uint32_t *weights;
+    char *parts;
+    size_t cut, groups;
+};
+
+/* Groups [k, k + groups) of a panel of a block. */
+struct stretch {
+    size_t panel, k, groups;
+};
+
+/* Rows of a block, with all of its panels. */
+struct rows_run {
+    struct panel_run all; /* `columns` of all panels */
+    size_t panels;
+    size_t pass, step;   /* groups of a pass and of a stretch */
+    size_t most;         /* panels that are multiplied in one pass after the other */
+    size_t places, rows; /* places for the sums of a panel, and the rows of one */
+    char *parts[2];      /* weights of this stretch and of the next one in parts */
 };
 
 /* Prefetches the data of these rows' epilogue; the product hides the latency. */
@@ -242,12 +269,9 @@ static void finish_rows(const struct panel_run *run, size_t row, size_t rows, co
     run->kernels->epilogue(&epilogue);
 }
 
-/* Finishes some of the pending rows. A product by tiles (AMX) calls it while its tiles multiply,
- * which makes int8 and bf16 models 7 to 10 % faster (Granite Rapids). */
-static void finish_some(void *context)
+static void finish_some_rows(struct pending *p, size_t most)
 {
-    struct pending *p = context;
-    size_t rows = p->rows < SLICE_ROWS ? p->rows : SLICE_ROWS;
+    const size_t rows = smaller(p->rows, most);
     if (rows == 0)
         return;
     finish_rows(&p->run, p->row, rows, p->sums);
@@ -256,75 +280,154 @@ static void finish_some(void *context)
     p->sums += rows * GEMM_COLUMNS;
 }
 
-static void finish_all(struct pending *p)
+static void cut_some_groups(struct pending *p, size_t most)
 {
-    if (p->rows > 0)
-        finish_rows(&p->run, p->row, p->rows, p->sums);
-    p->rows = 0;
+    const size_t groups = smaller(p->groups - p->cut, most);
+    if (groups == 0)
+        return;
+    p->gemm->cut(p->parts, p->weights, p->cut, p->cut + groups);
+    p->cut += groups;
 }
 
-/* Multiplies groups [k, k + groups) of all rows, tile by tile. Tiles have nearly equal heights;
- * with tile registers they are whole, and the last one overlaps the one before. Each tile has its
- * own sums. */
-static void run_stretch(const struct panel_run *run, size_t k, size_t groups,
-                        struct pending *pending)
+/* A product by tiles (AMX) calls it while its tiles multiply, which makes int8 and bf16 models 7 to
+ * 10 % faster (Granite Rapids). */
+static void finish_some(void *context)
+{
+    finish_some_rows(context, SLICE_ROWS);
+    cut_some_groups(context, CUT_GROUPS);
+}
+
+static const uint32_t *weights_at(const struct rows_run *run, const struct stretch *stretch)
+{
+    const struct native *native = run->all.linear->weights;
+    const size_t panel = run->all.column / GEMM_COLUMNS + stretch->panel;
+    return native->panel + (panel * native->groups + stretch->k) * GEMM_COLUMNS;
+}
+
+/* Returns the stretch that is multiplied next: of the panel, of the pass, of the panels whose sums
+ * are kept, of the rest. It has no groups behind the last one. */
+static struct stretch after(const struct rows_run *run, struct stretch stretch)
+{
+    const size_t groups = ((const struct native *)run->all.linear->weights)->groups;
+    const size_t first = stretch.panel / run->most * run->most;
+    const size_t begin = stretch.k / run->pass * run->pass;
+    const size_t end = smaller(begin + run->pass, groups);
+    stretch.k += stretch.groups;
+    if (stretch.k == end && ++stretch.panel < smaller(first + run->most, run->panels))
+        stretch.k = begin;
+    else if (stretch.k == groups)
+        stretch.k = 0;
+    else if (stretch.k == end)
+        stretch.panel = first;
+    stretch.groups = stretch.panel < run->panels ? smaller(groups - stretch.k, run->step) : 0;
+    return stretch;
+}
+
+/* Multiplies a stretch of all rows, tile by tile, and prefetches from `next` on. Tiles have nearly
+ * equal heights; with tile registers they are whole, and the last one overlaps the one before. Each
+ * tile has its own sums. */
+static void run_stretch(const struct panel_run *run, const struct stretch *stretch,
+                        const void *weights, const uint32_t *next, struct pending *pending)
 {
     const struct native *native = run->linear->weights;
     const struct gemm *gemm = native->gemm;
     const struct operand *x = &run->io->x;
-    const size_t tiles = (run->rows + gemm->rows_max - 1) / gemm->rows_max;
-    const uint32_t *weights =
-        native->panel + (run->column / GEMM_COLUMNS * native->groups + k) * GEMM_COLUMNS;
-    const bool is_last = k + groups == native->groups, is_whole = gemm->rows_whole > 0;
+    const size_t tiles = (run->rows + gemm->rows_max - 1) / gemm->rows_max, k = stretch->k;
+    const bool is_last = k + stretch->groups == native->groups, is_whole = gemm->rows_whole > 0;
     for (size_t t = 0, row = 0, rows; t < tiles; t++, row += rows) {
         rows = run->rows * (t + 1) / tiles - row;
         if (is_whole)
-            rows = run->rows - row < gemm->rows_max ? run->rows - row : gemm->rows_max;
+            rows = smaller(run->rows - row, gemm->rows_max);
         const size_t lead = rows < gemm->rows_whole && row > 0 ? gemm->rows_whole - rows : 0;
-        const char *a = (const char *)x->data + (run->first_row + row - lead) * x->stride + k * 4;
+        const char *a = (const char *)x->data + (run->first_row + row - lead) * x->stride +
+                        k * gemm_row_bytes(gemm);
         float *sums = run->sums + row * GEMM_COLUMNS;
-        struct gemm_ahead ahead = gemm_share(weights + groups * GEMM_COLUMNS, groups, t, tiles);
-        ahead.part = pending->rows > 0 ? finish_some : NULL;
+        struct gemm_ahead ahead = gemm_share(next, stretch->groups, t, tiles);
+        ahead.part = pending->rows > 0 || pending->cut < pending->groups ? finish_some : NULL;
         ahead.context = pending;
         if (is_last)
             prefetch_rows(run, row, rows);
-        gemm->tile(sums, a, x->stride, weights, groups, &ahead, (unsigned)(rows + lead), k > 0);
-        finish_all(pending);
-        if (is_last && is_whole)
-            *pending = (struct pending){*run, row, rows, sums + lead * GEMM_COLUMNS};
-        else if (is_last)
+        gemm->tile(sums, a, x->stride, weights, stretch->groups, &ahead, (unsigned)(rows + lead),
+                   k > 0);
+        finish_some_rows(pending, pending->rows);
+        if (is_last && !is_whole)
             finish_rows(run, row, rows, sums);
+        if (!is_last || !is_whole)
+            continue;
+        pending->run = *run;
+        pending->row = row;
+        pending->rows = rows;
+        pending->sums = sums + lead * GEMM_COLUMNS;
     }
+    cut_some_groups(pending, pending->groups);
+}
+
+/* Computes rows of a block. The sums of a panel stay in one place until its last pass; rows of the
+ * panel before may be pending in another one. If there is one place, the first of several tiles
+ * finishes the last one of the panel before. */
+static void run_rows(const struct rows_run *run)
+{
+    const struct gemm *gemm = ((const struct native *)run->all.linear->weights)->gemm;
+    struct stretch now = {.groups = 0}, then;
+    struct pending pending = {.gemm = gemm};
+    now = after(run, now);
+    if (gemm->cut != NULL)
+        gemm->cut(run->parts[0], weights_at(run, &now), 0, now.groups);
+    for (unsigned turn = 0; now.groups > 0; now = then, turn ^= 1) {
+        struct panel_run panel = run->all;
+        panel.column += now.panel * GEMM_COLUMNS;
+        panel.columns = smaller(run->all.columns - now.panel * GEMM_COLUMNS, GEMM_COLUMNS);
+        panel.sums += now.panel % run->places * run->rows * GEMM_COLUMNS;
+        then = after(run, now);
+        if (gemm->cut == NULL) {
+            run_stretch(&panel, &now, weights_at(run, &now), weights_at(run, &then), &pending);
+            continue;
+        }
+        const struct stretch later = then.groups > 0 ? after(run, then) : then;
+        pending.weights = weights_at(run, &then);
+        pending.parts = run->parts[turn ^ 1];
+        pending.groups = then.groups;
+        pending.cut = 0;
+        run_stretch(&panel, &now, run->parts[turn], weights_at(run, &later), &pending);
+    }
+    finish_some_rows(&pending, pending.rows);
+}
+
+/* Returns the groups of a pass, all if the variant has no tile registers. */
+static size_t groups_of_pass(const struct native *native, size_t rows)
+{
+    const struct gemm *gemm = native->gemm;
+    const size_t stretches = PASS_BYTES / (rows * gemm_row_bytes(gemm) * gemm->groups_max);
+    if (gemm->rows_whole == 0)
+        return native->groups;
+    return smaller(native->groups, (stretches > 0 ? stretches : 1) * gemm->groups_max);
 }
 
 static void native_run(const struct linear *linear, const struct kernels *kernels,
                        const struct linear_io *io, const struct linear_block *block)
 {
     const struct native *native = linear->weights;
-    _Alignas(64) float sums[ROW_BLOCK_MAX * GEMM_COLUMNS];
-    struct pending pending = {.rows = 0};
-    const size_t most = linear->backend->row_block;
-    size_t at = 0; /* a block of one tile alternates between two places for its sums */
-    for (size_t row = block->first_row; row < block->last_row; row += most)
-        for (size_t c = block->first_column; c < block->last_column; c += GEMM_COLUMNS) {
-            struct panel_run run = {
-                .linear = linear,
-                .kernels = kernels,
-                .io = io,
-                .first_row = row,
-                .rows = block->last_row - row < most ? block->last_row - row : most,
-                .column = c,
-                .columns =
-                    block->last_column - c < GEMM_COLUMNS ? block->last_column - c : GEMM_COLUMNS,
-                .sums = sums + at * GEMM_COLUMNS};
-            if (run.rows <= GEMM_ROWS_MAX)
-                at ^= GEMM_ROWS_MAX;
-            const size_t step = native->gemm->groups_max;
-            for (size_t k = 0; k < native->groups; k += step)
-                run_stretch(&run, k, native->groups - k < step ? native->groups - k : step,
-                            &pending);
-        }
-    finish_all(&pending);
+    const size_t columns = block->last_column - block->first_column;
+    _Alignas(64) float sums[SUMS_ROWS * GEMM_COLUMNS];
+    _Alignas(64) char parts[2][PARTS_GROUPS * GEMM_CUT_BYTES];
+    struct rows_run run = {.all = {.linear = linear,
+                                   .kernels = kernels,
+                                   .io = io,
+                                   .first_row = block->first_row,
+                                   .column = block->first_column,
+                                   .columns = columns,
+                                   .sums = sums},
+                           .panels = (columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS,
+                           .step = native->gemm->groups_max,
+                           .parts = {parts[0], parts[1]}};
+    for (; run.all.first_row < block->last_row; run.all.first_row += run.all.rows) {
+        run.all.rows = smaller(block->last_row - run.all.first_row, linear->backend->row_block);
+        run.rows = run.all.rows + native->gemm->rows_whole;
+        run.pass = groups_of_pass(native, run.all.rows);
+        run.most = run.pass < native->groups ? smaller(SUMS_ROWS / run.rows - 1, run.panels) : 1;
+        run.places = run.most + (run.most > 1 || run.all.rows <= GEMM_ROWS_MAX);
+        run_rows(&run);
+    }
 }
 
 #define ROW(backend, number, variant, most)                                                        \
@@ -340,6 +443,7 @@ static void native_run(const struct linear *linear, const struct kernels *kernel
                 .close = native_close}
 
 const struct linear_backend linear_tiles[PRECISION_COUNT] = {
+    ROW("tiles", PRECISION_F32, &gemm_amx_f32, ROW_BLOCK_TILES),
     ROW("tiles", PRECISION_BF16, &gemm_amx_bf16, ROW_BLOCK_TILES),
     ROW("tiles", PRECISION_INT8, &gemm_amx_int8, ROW_BLOCK_TILES)};
 

@@ -38,7 +38,7 @@ static enum err_code prepare(struct race *race, struct candidate *candidate,
     const struct product_shape *shape = &race->shape;
     candidate->best_ms = DBL_MAX;
     if (linear_alloc(&candidate->linear, backend, shape->in, shape->out, err) ||
-        operand_alloc(&candidate->x, &race->arena, backend->precision, shape->rows, shape->in, err))
+        linear_operand(&candidate->x, &race->arena, backend, shape->rows, shape->in, err))
         return err->code;
     linear_fill(&candidate->linear, 0, shape->out, race->numbers);
     return err->code;

@@ -60,7 +60,7 @@ static void check_workspace(const char *dir, enum precision precision, unsigned 
     size_t bytes = 0; /* of every stage */
     for (const struct workspace *at = &workspace; at != NULL; at = at->stage.next)
         bytes += at->arena.bytes;
-    check_bound("workspace", dir, workspace_bytes(&spec, precision, 512, threads), bytes);
+    check_bound("workspace", dir, workspace_bytes(&spec, encoder, 512, threads), bytes);
     workspace_close(&workspace);
     thread_pool_close(pool);
     arena_deinit(&arena);
@@ -200,7 +200,8 @@ START_TEST(a_session_is_measured_for_the_longer_of_batch_and_model)
             struct engine_cost cost = measure(writer.dir, "int8", tokens, threads);
             unsigned longer = tokens > POSITIONS ? tokens : POSITIONS;
             ck_assert_uint_eq(cost.session_bytes,
-                              workspace_bytes(&spec, PRECISION_INT8, longer, threads));
+                              workspace_bytes(&spec, linear_backend_find("auto", PRECISION_INT8),
+                                              longer, threads));
             ck_assert_uint_eq(cost.label_count, LABELS);
         }
     checkpoint_writer_close(&writer);
@@ -221,9 +222,10 @@ START_TEST(an_image_model_is_measured_without_a_tokenizer)
     size_t rest = 48 * 3 * 16 * 16 + 48 + 17 * 48 + 48 + 2 * 48 + 4 * 48 + 4;
     size_t bytes = (2 * layer + rest) * 4;
     ck_assert_uint_eq(cost.model_bytes, bytes + bytes / 32 + (1 << 20) + arena.bytes);
-    ck_assert_uint_eq(cost.session_bytes, workspace_bytes(&spec, PRECISION_F32, 17, 1));
+    ck_assert_uint_eq(cost.session_bytes,
+                      workspace_bytes(&spec, linear_backend_find("auto", PRECISION_F32), 17, 1));
     ck_assert_uint_eq(measure(dir, NULL, 18, 1).session_bytes,
-                      workspace_bytes(&spec, PRECISION_F32, 18, 1));
+                      workspace_bytes(&spec, linear_backend_find("auto", PRECISION_F32), 18, 1));
     arena_deinit(&arena);
 }
 END_TEST

@@ -155,7 +155,8 @@ static void check_bound(const struct spec *spec, unsigned tokens, unsigned threa
 {
     struct workspace w;
     open_one(&w, spec, &linear_native[PRECISION_F32], tokens, threads);
-    size_t taken = w.arena.bytes, told = workspace_bytes(spec, PRECISION_F32, tokens, threads);
+    size_t taken = w.arena.bytes,
+           told = workspace_bytes(spec, &linear_native[PRECISION_F32], tokens, threads);
     size_t members = threads * ((size_t)4096 + 64 * 1024), lines = 64 * 1024;
     ck_assert_msg(told >= taken && told <= taken + members + lines,
                   "%u tokens, %u threads: %zu told, %zu taken", tokens, threads, told, taken);
@@ -185,11 +186,11 @@ END_TEST
 
 START_TEST(the_bound_of_a_workspace_counts_the_operands_of_other_precisions)
 {
-    size_t fp32 = workspace_bytes(&small, PRECISION_F32, 1000, 1);
+    size_t fp32 = workspace_bytes(&small, &linear_native[PRECISION_F32], 1000, 1);
     size_t hidden = operand_stride(24, 4), mlp = operand_stride(40, 4);
-    ck_assert_uint_eq(workspace_bytes(&small, PRECISION_INT8, 1000, 1),
+    ck_assert_uint_eq(workspace_bytes(&small, &linear_native[PRECISION_INT8], 1000, 1),
                       fp32 + 1000 * (2 * hidden + mlp));
-    ck_assert_uint_eq(workspace_bytes(&small, PRECISION_BF16, 1000, 1),
+    ck_assert_uint_eq(workspace_bytes(&small, &linear_native[PRECISION_BF16], 1000, 1),
                       fp32 + 1000 * (2 * hidden + mlp));
 }
 END_TEST
@@ -273,8 +274,8 @@ START_TEST(room_for_explanations_is_for_texts_that_a_batch_holds)
     open_one(&w, &longer, &linear_native[PRECISION_F32], TOKENS, THREADS);
     open_one(&same, &small, &linear_native[PRECISION_F32], TOKENS, THREADS);
     ck_assert_uint_eq(w.capture_scratch.each, same.capture_scratch.each);
-    ck_assert_uint_eq(workspace_bytes(&longer, PRECISION_F32, TOKENS, THREADS),
-                      workspace_bytes(&small, PRECISION_F32, TOKENS, THREADS));
+    ck_assert_uint_eq(workspace_bytes(&longer, &linear_native[PRECISION_F32], TOKENS, THREADS),
+                      workspace_bytes(&small, &linear_native[PRECISION_F32], TOKENS, THREADS));
     close_one(&w);
     close_one(&same);
 }

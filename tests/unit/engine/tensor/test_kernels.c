@@ -407,6 +407,57 @@ START_TEST(bf16_is_rounded_to_nearest_even)
 }
 END_TEST
 
+/* Returns a bf16 as a number. */
+static float widened(uint16_t half)
+{
+    const uint32_t bits = (uint32_t)half << 16;
+    float wide;
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+}
+
+START_TEST(fp32_is_cut_into_three_bf16_whose_sum_it_is)
+{
+    static const float given[] = {0, -0.0f, 1, 1.00000012f, -3.4028235e38f, 1e-30f, 0.1f};
+    enum { NUMBERS = 800, HALVES = 3 * NUMBERS };
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++) {
+            const size_t n = sizes[s], end = (n + 31) / 32 * 96;
+            float *x = numbers_new(n, 1e3f, (uint32_t)n);
+            uint16_t out[HALVES], expected[HALVES];
+            memcpy(x, given, (n < 7 ? n : 7) * sizeof *x);
+            memset(out, 0xAA, sizeof out), memset(expected, 0, sizeof expected);
+            variants[v]->cut_f32(out, x, n);
+            kernels_reference.cut_f32(expected, x, n);
+            for (size_t i = 0; i < n; i++) {
+                const size_t at = i / 32 * 96 + i % 32;
+                ck_assert_float_eq(widened(out[at]) + widened(out[at + 32]) + widened(out[at + 64]),
+                                   x[i]);
+                for (size_t part = 0; part < 96; part += 32)
+                    ck_assert_msg(out[at + part] == expected[at + part], "%s, %zu of %zu",
+                                  variants[v]->name, i, n);
+            }
+            ck_assert_uint_eq(out[end], 0xAAAA);
+            free(x);
+        }
+}
+END_TEST
+
+START_TEST(parts_of_what_is_no_number_are_no_number)
+{
+    static const uint32_t bits[] = {0x7F800000, 0xFF800000, 0x7F800001, 0x7FFFFFFF, 0xFFC00000};
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t i = 0; i < sizeof bits / sizeof *bits && kernels_runnable(variants[v]); i++) {
+            uint16_t out[96];
+            float x;
+            memcpy(&x, &bits[i], sizeof x);
+            variants[v]->cut_f32(out, &x, 1);
+            const float sum = widened(out[0]) + widened(out[32]) + widened(out[64]);
+            ck_assert_msg(isnan(sum), "%s: %08x", variants[v]->name, bits[i]);
+        }
+}
+END_TEST
+
 START_TEST(bf16_pairs_are_two_rounded_numbers)
 {
     for (int v = 0; v < VARIANTS; v++)
@@ -745,7 +796,8 @@ SUITE("kernels", kernels_run_here_at_least_in_plain_c,
       activations_are_exact_over_the_whole_range, gelu_stays_within_its_stated_error,
       gelu_of_infinities_and_nan_is_what_it_should_be,
       quantize_rounds_to_the_nearest_step_and_writes_nothing_behind,
-      bf16_is_rounded_to_nearest_even, bf16_pairs_are_two_rounded_numbers,
+      bf16_is_rounded_to_nearest_even, fp32_is_cut_into_three_bf16_whose_sum_it_is,
+      parts_of_what_is_no_number_are_no_number, bf16_pairs_are_two_rounded_numbers,
       softmax_agrees_with_the_oracle_also_for_huge_logits,
       softmax_keeps_the_digits_of_small_probabilities,
       attention_agrees_with_the_oracle_at_odd_lengths_and_widths,

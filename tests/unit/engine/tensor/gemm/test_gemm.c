@@ -17,7 +17,26 @@ struct problem {
     unsigned char *a;
     unsigned char *columns; /* A transposed: [groups, stride] */
     unsigned char *panel;
+    size_t cut_stride; /* fp32 in parts: A and the panel as the tile reads them; else NULL */
+    unsigned char *cut_a, *cut_panel;
 };
+
+static void cut(struct problem *p)
+{
+    p->cut_stride = operand_parts_stride(p->groups);
+    p->cut_a = calloc(ROWS, p->cut_stride);
+    p->cut_panel = aligned_alloc(64, p->groups * GEMM_CUT_BYTES);
+    for (size_t r = 0; r < ROWS; r++)
+        kernels_reference.cut_f32((uint16_t *)(void *)(p->cut_a + r * p->cut_stride),
+                                  (const float *)(const void *)(p->a + r * p->stride), p->groups);
+    for (size_t g = 0; g < p->groups; g += 16) /* in pieces */
+        p->gemm->cut(p->cut_panel, p->panel, g, g + 16);
+}
+
+static void drop(struct problem *p)
+{
+    free(p->a), free(p->columns), free(p->panel), free(p->cut_a), free(p->cut_panel);
+}
 
 /* int8: the whole range, -127 and 127 included, which is where products saturate if they can. */
 static void fill(unsigned char *bytes, size_t count, enum precision precision, uint32_t seed,
@@ -40,13 +59,15 @@ static void fill(unsigned char *bytes, size_t count, enum precision precision, u
 static struct problem new_problem(const struct gemm *gemm, size_t groups)
 {
     size_t stride = (groups > ROWS ? groups : ROWS) * 4 + 12;
-    struct problem problem = {gemm, groups, stride, NULL, NULL, NULL};
+    struct problem problem = {.gemm = gemm, .groups = groups, .stride = stride};
     problem.a = malloc(ROWS * problem.stride);
     problem.columns = malloc(groups * problem.stride);
     problem.panel = aligned_alloc(64, groups * 128);
     fill(problem.a, ROWS * problem.stride, gemm->precision, 1, false);
     fill(problem.columns, groups * problem.stride, gemm->precision, 3, false);
     fill(problem.panel, groups * 128, gemm->precision, 2, true);
+    if (gemm->cut != NULL)
+        cut(&problem);
     return problem;
 }
 
@@ -92,9 +113,13 @@ static void check_tile(const struct problem *p, unsigned rows, bool columns, boo
     const struct gemm_ahead ahead = gemm_share(p->panel, p->groups, 0, 1);
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         memcpy(&sums[i], integer ? (const void *)&(int32_t){7} : (const void *)&(float){7}, 4);
-    (columns ? p->gemm->tile_columns : p->gemm->tile)(sums, columns ? p->columns : p->a, p->stride,
-                                                      p->panel, p->groups, &ahead, rows,
-                                                      accumulate);
+    if (p->gemm->cut != NULL)
+        p->gemm->tile(sums, p->cut_a, p->cut_stride, p->cut_panel, p->groups, &ahead, rows,
+                      accumulate);
+    else
+        (columns ? p->gemm->tile_columns : p->gemm->tile)(sums, columns ? p->columns : p->a,
+                                                          p->stride, p->panel, p->groups, &ahead,
+                                                          rows, accumulate);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < GEMM_COLUMNS; c++) {
             double size, expected = naive(p, r, c, columns, &size) + (accumulate ? 7 : 0);
@@ -110,25 +135,34 @@ static void check_tile(const struct problem *p, unsigned rows, bool columns, boo
                      4) == 0);
 }
 
-START_TEST(tiles_of_every_height_agree_with_naive_sums)
+static void check_heights(const struct gemm *gemm)
 {
     static const size_t groups[] = {1, 2, 7, 64, GROUPS_MAX};
-    for (unsigned v = 0; gemm_variants[v] != NULL; v++)
-        for (size_t g = 0; g < sizeof groups / sizeof *groups && gemm_runnable(gemm_variants[v]);
-             g++) {
-            const size_t unit = gemm_variants[v]->group_unit;
-            struct problem problem =
-                new_problem(gemm_variants[v], (groups[g] + unit - 1) / unit * unit);
-            for (unsigned rows = 1; rows <= gemm_variants[v]->rows_max; rows++) {
-                check_tile(&problem, rows, false, false);
-                check_tile(&problem, rows, false, true);
-                if (problem.gemm->tile_columns == NULL)
-                    continue;
-                check_tile(&problem, rows, true, false);
-                check_tile(&problem, rows, true, true);
-            }
-            free(problem.a), free(problem.columns), free(problem.panel);
+    for (size_t g = 0; g < sizeof groups / sizeof *groups && gemm_runnable(gemm); g++) {
+        const size_t unit = gemm->group_unit;
+        struct problem problem = new_problem(gemm, (groups[g] + unit - 1) / unit * unit);
+        for (unsigned rows = 1; rows <= gemm->rows_max; rows++) {
+            check_tile(&problem, rows, false, false);
+            check_tile(&problem, rows, false, true);
+            if (gemm->tile_columns == NULL)
+                continue;
+            check_tile(&problem, rows, true, false);
+            check_tile(&problem, rows, true, true);
         }
+        drop(&problem);
+    }
+}
+
+START_TEST(tiles_of_every_height_agree_with_naive_sums)
+{
+    for (unsigned v = 0; gemm_variants[v] != NULL; v++)
+        check_heights(gemm_variants[v]);
+}
+END_TEST
+
+START_TEST(fp32_in_parts_agrees_with_naive_sums)
+{
+    check_heights(&gemm_amx_f32);
 }
 END_TEST
 
@@ -143,7 +177,7 @@ START_TEST(int8_sums_do_not_saturate_at_the_ends_of_the_range)
             memset(problem.panel, 127, problem.groups * 128);
             check_tile(&problem, gemm_variants[v]->rows_max, false, false);
         }
-        free(problem.a), free(problem.columns), free(problem.panel);
+        drop(&problem);
     }
 }
 END_TEST
@@ -164,6 +198,6 @@ START_TEST(every_precision_has_a_variant_that_runs_here)
 }
 END_TEST
 
-SUITE("gemm", tiles_of_every_height_agree_with_naive_sums,
+SUITE("gemm", tiles_of_every_height_agree_with_naive_sums, fp32_in_parts_agrees_with_naive_sums,
       int8_sums_do_not_saturate_at_the_ends_of_the_range,
       every_precision_has_a_variant_that_runs_here)

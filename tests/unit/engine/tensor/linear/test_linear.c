@@ -12,11 +12,19 @@ static const struct linear_backend *const backends[] = {
     &linear_native[PRECISION_F32],
     &linear_native[PRECISION_BF16],
     &linear_native[PRECISION_INT8],
+    &linear_tiles[PRECISION_F32],
+    &linear_tiles[PRECISION_BF16],
+    &linear_tiles[PRECISION_INT8],
     &linear_scalar[PRECISION_F32],
     &linear_scalar[PRECISION_BF16],
     &linear_scalar[PRECISION_INT8],
 };
 enum { BACKENDS = sizeof backends / sizeof backends[0], LIBRARIES = 1 };
+
+static bool is_missing(const struct linear_backend *backend)
+{
+    return backend->gemm != NULL && !gemm_runnable(backend->gemm);
+}
 
 static void open_filled(struct linear *linear, const struct linear_backend *backend, size_t in,
                         size_t out, const float *weight)
@@ -43,8 +51,7 @@ static void run(const struct linear *linear, const struct kernels *kernels, unsi
                            .residual = residual,
                            .residual_stride = linear->out,
                            .act = ACTIVATION_GELU};
-    ck_assert_int_eq(
-        operand_alloc(&io.x, &arena, linear->backend->precision, rows, linear->in, &err), ERR_OK);
+    ck_assert(!linear_operand(&io.x, &arena, linear->backend, rows, linear->in, &err));
     for (size_t r = 0; r < rows; r++)
         operand_store(&io.x, kernels, r, x + r * linear->in, linear->in);
     ck_assert_int_eq(thread_pool_open(&pool, threads, &err), ERR_OK);
@@ -79,11 +86,12 @@ static void check_size(const struct linear_backend *backend, size_t rows, size_t
 
 START_TEST(linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool)
 {
-    static const size_t sizes[][3] = {{1, 1, 1},   {1, 64, 10},   {3, 48, 96},    {16, 100, 33},
-                                      {5, 17, 15}, {40, 80, 168}, {230, 96, 200}, {30, 3100, 40}};
+    static const size_t sizes[][3] = {{1, 1, 1},      {1, 64, 10},    {3, 48, 96},
+                                      {16, 100, 33},  {5, 17, 15},    {40, 80, 168},
+                                      {230, 96, 200}, {30, 3100, 40}, {250, 900, 70}};
     for (int b = 0; b < BACKENDS; b++) /* one product alone says little in few bits */
-        for (size_t i = backends[b]->precision != PRECISION_F32; i < sizeof sizes / sizeof *sizes;
-             i++)
+        for (size_t i = backends[b]->precision != PRECISION_F32;
+             i < sizeof sizes / sizeof *sizes && !is_missing(backends[b]); i++)
             for (unsigned threads = 1; threads <= 3; threads++)
                 check_size(backends[b], sizes[i][0], sizes[i][1], sizes[i][2], threads);
 }
@@ -97,6 +105,8 @@ START_TEST(linear_gives_a_row_the_same_result_in_any_company)
     float *all = numbers_new(ROWS * OUT, 0, 0), *one = numbers_new(OUT, 0, 0);
     for (int b = LIBRARIES; b < BACKENDS; b++) { /* it chooses kernels by the number of rows */
         struct linear linear;
+        if (is_missing(backends[b]))
+            continue;
         open_filled(&linear, backends[b], IN, OUT, weight);
         run(&linear, kernels_best(), 2, x, ROWS, residual, all);
         for (size_t r = 0; r < ROWS; r += 83) {
@@ -141,6 +151,8 @@ START_TEST(linear_self_test_accepts_every_backend_and_finds_a_wrong_product)
     struct err err = {0};
     struct linear linear;
     for (int b = 0; b < BACKENDS; b++) {
+        if (is_missing(backends[b]))
+            continue;
         open_filled(&linear, backends[b], IN, OUT, weight);
         ck_assert_msg(linear_self_test(&linear, kernels_best(), &err) == ERR_OK, "%s: %s",
                       backends[b]->name, err.text);
@@ -165,6 +177,10 @@ START_TEST(linear_knows_its_backends_by_name)
     ck_assert_ptr_eq(linear_backend_find(NULL, PRECISION_INT8), &fastest[PRECISION_INT8]);
     ck_assert_ptr_eq(linear_backend_find("auto", PRECISION_BF16), &fastest[PRECISION_BF16]);
     ck_assert_ptr_eq(linear_backend_find("native", PRECISION_INT8), &linear_native[PRECISION_INT8]);
+    ck_assert_ptr_eq(linear_backend_find("auto", PRECISION_F32), &fastest[PRECISION_F32]);
+    ck_assert_ptr_eq(linear_backend_find_plain("auto"), &linear_native[PRECISION_F32]);
+    ck_assert_ptr_eq(linear_backend_find_plain("openblas"), &linear_openblas);
+    ck_assert_ptr_null(linear_backend_find_plain("cuda"));
     ck_assert_ptr_null(linear_backend_find("onednn", PRECISION_F32)); /* as it was once */
     ck_assert_ptr_null(linear_backend_find("openblas", PRECISION_INT8));
     ck_assert_ptr_null(linear_backend_find("cuda", PRECISION_F32));
