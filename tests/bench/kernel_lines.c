@@ -301,25 +301,28 @@ static enum err_code print_attention(size_t n, const struct machine *machine, FI
 
 /* ---- linear layers ---- */
 
+/* `terms`: products of the peak's kind for one (gemm.h: fp32 in parts). */
 static const struct product {
     const char *backend;
+    enum precision precision;
     enum peak_type type;
+    unsigned terms;
 } products[] = {
-    {"openblas", PEAK_F32}, {"native", PEAK_F32}, {"native", PEAK_BF16}, {"native", PEAK_INT8}};
+    {"openblas", PRECISION_F32, PEAK_F32, 1},     {"native", PRECISION_F32, PEAK_F32, 1},
+    {"native", PRECISION_BF16, PEAK_BF16, 1},     {"native", PRECISION_INT8, PEAK_INT8, 1},
+    {"tiles", PRECISION_F32, PEAK_TILES_BF16, 6}, {"tiles", PRECISION_BF16, PEAK_TILES_BF16, 1},
+    {"tiles", PRECISION_INT8, PEAK_TILES_INT8, 1}};
 
 static const size_t shapes[][2] = {{2304, 768}, {768, 768}, {3072, 768}, {768, 3072}};
 static const size_t row_counts[] = {16, 128, 197};
-
-static enum precision precision_of(enum peak_type type)
-{
-    return type == PEAK_F32 ? PRECISION_F32 : type == PEAK_BF16 ? PRECISION_BF16 : PRECISION_INT8;
-}
 
 static enum err_code open_linear(struct linear *out, const struct product *product, size_t in,
                                  size_t columns, struct err *err)
 {
     const struct linear_backend *backend =
-        linear_backend_find(product->backend, precision_of(product->type));
+        linear_backend_find(product->backend, product->precision);
+    if (backend == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "this CPU does not have it");
     float *weight = numbers(in * columns);
     if (weight == NULL)
         return err_no_memory(err, in * columns * sizeof *weight);
@@ -371,22 +374,22 @@ static double product_rate(struct product_run *run, unsigned layers)
 }
 
 /* Layers that together exceed the last cache twice. */
-static unsigned cold_layers(const struct machine *machine, enum peak_type type, size_t weights)
+static unsigned cold_layers(const struct machine *machine, enum precision precision, size_t weights)
 {
-    static const size_t sizes[PEAK_TYPES] = {4, 2, 1};
-    size_t count = 2 * machine->level[MACHINE_L3].bytes / (weights * sizes[type]) + 1;
+    const size_t bytes = weights * precision_bytes(precision);
+    size_t count = 2 * machine->level[MACHINE_L3].bytes / bytes + 1;
     return count < COLD_MAX ? (unsigned)count : COLD_MAX;
 }
 
 static void print_product(const struct product *product, struct product_run *run, unsigned layers,
                           const struct machine *machine, FILE *file)
 {
-    double peak = machine->peak[product->type].all;
+    double peak = machine->peak[product->type].all / product->terms;
     for (size_t i = 0; i < sizeof row_counts / sizeof row_counts[0]; i++) {
         run->rows = row_counts[i];
         double hot = product_rate(run, 1), cold = product_rate(run, layers);
         fprintf(file, "linear %-9s %-4s  %4zu x %4zu x %4zu  hot %7.1f Gop/s  cold %7.1f",
-                product->backend, peak_type_name(product->type), run->rows, run->layers[0].out,
+                product->backend, precision_name(product->precision), run->rows, run->layers[0].out,
                 run->layers[0].in, hot, cold);
         if (peak > 0)
             fprintf(file, "  %5.1f and %5.1f %% of peak", 100 * hot / peak, 100 * cold / peak);
@@ -399,7 +402,7 @@ static enum err_code print_shape(const struct product *product, struct product_r
                                  const size_t shape[2], const struct machine *machine, FILE *file,
                                  struct err *err)
 {
-    unsigned opened = 0, layers = cold_layers(machine, product->type, shape[0] * shape[1]);
+    unsigned opened = 0, layers = cold_layers(machine, product->precision, shape[0] * shape[1]);
     memset(run->layers, 0, sizeof run->layers);
     while (opened < layers && !open_linear(&run->layers[opened], product, shape[1], shape[0], err))
         opened++;
@@ -419,12 +422,12 @@ static enum err_code print_products(struct product_run *run, const struct machin
     for (size_t p = 0; p < sizeof products / sizeof products[0]; p++) {
         struct err refusal = {0};
         fprintf(stderr, "kernels: linear %s %s\n", products[p].backend,
-                peak_type_name(products[p].type));
+                precision_name(products[p].precision));
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0] && refusal.code == ERR_OK; s++)
             print_shape(&products[p], run, shapes[s], machine, file, &refusal);
         if (refusal.code == ERR_UNSUPPORTED)
             fprintf(file, "linear %-9s %-4s  refused: %s\n", products[p].backend,
-                    peak_type_name(products[p].type), refusal.text);
+                    precision_name(products[p].precision), refusal.text);
         else if (refusal.code != ERR_OK)
             return err_set(err, refusal.code, "%s", refusal.text);
     }

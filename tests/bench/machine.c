@@ -191,7 +191,7 @@ enum err_code machine_measure(struct machine *out, unsigned threads, struct err 
         out->load = 0;
     if (thread_pool_open(&pool, threads, err))
         return err->code;
-    for (unsigned type = 0; type < PEAK_TYPES; type++)
+    for (unsigned type = 0; type < PEAK_LOOPS; type++)
         measure_peak(out, type, pool);
     measure_levels(out, pool, err);
     thread_pool_close(pool);
@@ -202,7 +202,7 @@ void machine_print(const struct machine *machine, FILE *file)
 {
     fprintf(file, "## Machine\n%s, %s, %u threads, load average before: %.1f\n", machine->cpu,
             cpu_isa(), machine->threads, machine->load);
-    for (unsigned type = 0; type < PEAK_TYPES; type++)
+    for (unsigned type = 0; type < PEAK_LOOPS; type++)
         if (machine->peak[type].name != NULL)
             fprintf(file, "peak %-4s  %-15s %8.1f Gop/s a thread  %8.1f together\n",
                     peak_type_name(type), machine->peak[type].name, machine->peak[type].one,

@@ -24,7 +24,7 @@ struct machine {
     struct {
         const char *name; /* the instruction; NULL: the CPU has none */
         double one, all;  /* Gop/s of one thread, and of `threads` at once; 0: none */
-    } peak[PEAK_TYPES];
+    } peak[PEAK_LOOPS];
     struct {
         size_t bytes;                /* of the cache; 0: unknown, or memory */
         double read, update;         /* GB/s of one thread */

@@ -6,6 +6,9 @@
  */
 #include "tests/bench/peak.h"
 
+#include "engine/tensor/tile_registers.h"
+#include "engine/tensor/tile_state.h"
+
 #include <immintrin.h>
 
 #define TARGET(isa) __attribute__((target(isa), noinline))
@@ -110,6 +113,28 @@ TARGET("avx2") static void int8_avx2(size_t rounds)
 #undef VECTOR
 #undef STEP
 
+/* ---- tile registers: 16 x 16 sums, 64 bytes of each factor's row ---- */
+
+#define TILES(rounds, dot)                                                                         \
+    tile_state_use(TILE_ROWS_MAX);                                                                 \
+    for (; rounds > 0; rounds--) {                                                                 \
+        dot(0, 4, 6);                                                                              \
+        dot(1, 4, 7);                                                                              \
+        dot(2, 5, 6);                                                                              \
+        dot(3, 5, 7);                                                                              \
+    }                                                                                              \
+    tile_state_release()
+
+static void bf16_tiles(size_t rounds)
+{
+    TILES(rounds, DOT_BF16);
+}
+
+static void int8_tiles(size_t rounds)
+{
+    TILES(rounds, DOT_BYTES);
+}
+
 /* ---- which of them ---- */
 
 static bool has_avx512(void)
@@ -151,6 +176,8 @@ static const struct peak_loop loops[] = {
     {PEAK_INT8, "vpdpbusd zmm", 12 * 16 * 4 * 2, has_avx512_vnni, int8_avx512},
     {PEAK_INT8, "vpdpbusd ymm", 12 * 8 * 4 * 2, has_avxvnni, int8_avxvnni},
     {PEAK_INT8, "vpmaddubsw ymm", 12 * 8 * 4 * 2, has_avx2, int8_avx2},
+    {PEAK_TILES_BF16, "tdpbf16ps", 4 * 16 * 16 * 32 * 2, tile_state_permitted, bf16_tiles},
+    {PEAK_TILES_INT8, "tdpbusd", 4 * 16 * 16 * 64 * 2, tile_state_permitted, int8_tiles},
 };
 
 const struct peak_loop *peak_best(enum peak_type type)
@@ -163,6 +190,6 @@ const struct peak_loop *peak_best(enum peak_type type)
 
 const char *peak_type_name(enum peak_type type)
 {
-    static const char *const names[] = {"f32", "bf16", "int8"};
+    static const char *const names[] = {"f32", "bf16", "int8", "bf16", "int8"};
     return names[type];
 }

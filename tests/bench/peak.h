@@ -10,7 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum peak_type { PEAK_F32, PEAK_BF16, PEAK_INT8, PEAK_TYPES };
+enum peak_type {
+    PEAK_F32,
+    PEAK_BF16,
+    PEAK_INT8,
+    PEAK_TYPES,                   /* precisions of models */
+    PEAK_TILES_BF16 = PEAK_TYPES, /* by tile registers (AMX) */
+    PEAK_TILES_INT8,
+    PEAK_LOOPS
+};
 
 struct peak_loop {
     enum peak_type type;
@@ -20,10 +28,10 @@ struct peak_loop {
     void (*run)(size_t rounds);
 };
 
-/* The widest loop of a type that this CPU can run; NULL if it has none. AMX is not among them. */
+/* The widest loop of a type that this CPU can run; NULL if it has none. */
 const struct peak_loop *peak_best(enum peak_type type);
 
-/* "f32", "bf16", "int8" */
+/* "f32", "bf16", "int8"; of tiles the same */
 const char *peak_type_name(enum peak_type type);
 
 #endif

@@ -97,7 +97,7 @@ extern const struct gemm gemm_avx2, gemm_avx2_vnni, gemm_avx2_int8;
 extern const struct gemm gemm_amx_f32, gemm_amx_int8, gemm_amx_bf16;
 extern const struct gemm gemm_generic, gemm_generic_bf16, gemm_generic_int8;
 
-/* Every variant for numbers as they are, fastest first within its precision; NULL ends the list. */
+/* Every variant that reads numbers as they are, fastest first within its precision, then NULL. */
 extern const struct gemm *const gemm_variants[];
 
 bool gemm_runnable(const struct gemm *gemm);

@@ -18,7 +18,7 @@ END_TEST
 START_TEST(peak_loops_of_every_type_run_where_they_say_that_they_can)
 {
     ck_assert_ptr_nonnull(peak_best(PEAK_F32));
-    for (unsigned type = 0; type < PEAK_TYPES; type++) {
+    for (unsigned type = 0; type < PEAK_LOOPS; type++) {
         const struct peak_loop *loop = peak_best(type);
         if (loop == NULL) {
             suite_skipped(__func__, "this processor has no loop of one of the types");
