@@ -79,8 +79,8 @@ struct gemm {
      * `tile` reads in place of the panel what this writes, GEMM_CUT_BYTES a group, 64-byte
      * aligned. Cuts groups [first, last), which are even. */
     void (*cut)(void *parts, const void *panel, size_t first, size_t last);
-    /* The same as `tile` with a transposed: its rows lie side by side, its groups are a_stride bytes
-     * apart. NULL for variants by tiles (AMX). */
+    /* As `tile`, with a transposed: its rows lie side by side, its groups are a_stride bytes apart.
+     * NULL for variants by tiles (AMX). */
     void (*tile_columns)(void *sums, const void *a, size_t a_stride, const void *panel,
                          size_t groups, const struct gemm_ahead *ahead, unsigned rows,
                          bool accumulate);
