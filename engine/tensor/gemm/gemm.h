@@ -79,7 +79,7 @@ struct gemm {
      * `tile` reads in place of the panel what this writes, GEMM_CUT_BYTES a group, 64-byte
      * aligned. Cuts groups [first, last), which are even. */
     void (*cut)(void *parts, const void *panel, size_t first, size_t last);
-    /* As `tile`, with a transposed: its rows lie side by side, its groups are a_stride bytes apart.
+    /* This is `tile` with a transposed: rows lie side by side, groups are a_stride bytes apart.
      * NULL for variants by tiles (AMX). */
     void (*tile_columns)(void *sums, const void *a, size_t a_stride, const void *panel,
                          size_t groups, const struct gemm_ahead *ahead, unsigned rows,

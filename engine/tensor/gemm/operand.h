@@ -1,9 +1,10 @@
 /* operand.h - the activations of a product: rows of fp32, bf16 or int8.
  *
- *     fp32   the numbers themselves; or each in three parts, for a product that multiplies bf16 with
- *            sums of fp32: bf16 with the upper 8 bits of the number, of the rest, and of the rest of
- *            that. Their sum is the number, if it is not below 2^-110 (Henry, Tang and Heinecke 2019, arXiv 1904.06376, section
- *            III). Each 32 numbers of a row are 64 bytes of first parts, of second, of third.
+ *     fp32   the numbers themselves; or each in three parts, for products that multiply bf16 with
+ *            sums of fp32: the upper 8 bits of the number, of the rest, and of the rest of that.
+ *            Their sum is the number, if it is not below 2^-110 (Henry, Tang and Heinecke 2019,
+ *            arXiv 1904.06376, section III). Each 32 numbers of a row are 64 bytes of first parts,
+ *            of second, of third.
  *     bf16   rounded to nearest even, ties to even
  *     int8   q = round(x / scale) + 128 + zero as a byte; scale and zero of each row (token) are
  *            chosen so that its smallest and its largest number, and 0, lie in 1..255: no data is

@@ -438,7 +438,7 @@ static void run_block(const struct linear *linear, const struct kernels *kernels
     }
 }
 
-/* Not inlined, so that the frame of native_run stays small. */
+/* This is not inlined, so that the frame of native_run stays small. */
 static __attribute__((noinline)) void run_in_passes(const struct linear *linear,
                                                     const struct kernels *kernels,
                                                     const struct linear_io *io,
