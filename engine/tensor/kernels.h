@@ -103,9 +103,9 @@ struct kernels {
     void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse, int zero);
     /* bf16, rounded to nearest, ties to even. */
     void (*round_bf16)(uint16_t *out, const float *x, size_t n);
-    /* Three bf16 whose sum is x[i], one after the other the upper bits that are left: to out[0],
-     * out[32] and out[64] for number 0, and 96 further for each 32 numbers (operand.h: parts). Zeros
-     * may follow the last number, to the end of its 32. */
+    /* Three bf16 whose sum is x[i], each the upper bits that are left: number 0 to out[0], out[32]
+     * and out[64], each 32 numbers 96 further (operand.h: parts). Zeros may follow the last number,
+     * to the end of its 32. */
     void (*cut_f32)(uint16_t *out, const float *x, size_t n);
     /* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded so. */
     void (*pair_bf16)(uint32_t *pairs, const float *low, const float *high, size_t n);
