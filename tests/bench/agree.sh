@@ -22,8 +22,8 @@ for pair in "$@"; do
         $1 == "same" { winners = $3 + 0 }
         END {
             printf "%-20s %6d inputs  same winner %7.3f %%  target >= 99.5 %%: %s", name, inputs, winners,
-                   winners >= 99.5 ? "met" : "MISSED"
+                   (winners >= 99.5 ? "met" : "MISSED")
             printf "  macro-F1 %+.3f points  target within 0.5: %s\n", points,
-                   points >= -0.5 && points <= 0.5 ? "met" : "MISSED"
+                   (points >= -0.5 && points <= 0.5 ? "met" : "MISSED")
         }' "$report"
 done
