@@ -15,8 +15,8 @@ if [ ! -f "$WORK/style.jsonl" ]; then
             ${DATA:+--real "$DATA/failing_dies.jsonl"}
 fi
 train --task tag --model "$WORK/encoder" --data "$WORK/train.jsonl" \
-      --validation "$WORK/validation.jsonl" --out "$WORK/model" --epochs "${EPOCHS:-4}" \
-      --rate 7e-4 --batch 6 --tokens 128 --windows 1 --micro-tokens 1024 --seed "$SEED"
+      --validation "$WORK/validation.jsonl" --out "$WORK/model" --epochs "${EPOCHS:-24}" \
+      --rate 1e-3 --batch 16 --tokens 128 --windows 1 --micro-tokens 2048 --seed "$SEED"
 for list in fixed drawn style real; do
     if [ -f "$WORK/$list.jsonl" ]; then
         judge --model "$WORK/model" --data "$WORK/$list.jsonl" --out "$WORK/$list"
