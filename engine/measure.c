@@ -20,19 +20,36 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The precisions that are measured: the most that one of them takes counts. */
+struct precisions {
+    enum precision first, last;
+    const char *backend; /* of the options */
+};
+
+/* Returns the backend of the encoder; a precision that has none is refused when it is opened. */
+static const struct linear_backend *encoder_of(const struct precisions *precisions,
+                                               enum precision p)
+{
+    const struct linear_backend *encoder = linear_backend_find(precisions->backend, p);
+    return encoder != NULL ? encoder : &linear_native[p];
+}
+
 /* Counts every number of the file, and of an embedding's Dense, as fp32, but the linear layers of
- * the encoder in its precision, padded to whole panels; a part for what is kept beside them
- * (scales, the arena's blocks). */
+ * the encoder in its precision, with rows as it holds them; a part for whole panels and what is
+ * kept beside them (scales, the arena's blocks). */
 static size_t weight_bytes(const struct spec *spec, const struct checkpoint *checkpoint,
-                           enum precision precision)
+                           const struct linear_backend *encoder)
 {
     enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
     struct tensor_walk walk = {.spec = spec, .head = spec->head};
     const bool has_windows = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
-    size_t numbers = 0, linear = 0;
+    size_t numbers = 0, linear = 0, padding = 0;
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
-        if (row.part == TENSOR_WEIGHT && row.depth > 0 && !row.is_of_head)
+        if (row.part == TENSOR_WEIGHT && row.depth > 0 && !row.is_of_head) {
+            const size_t in = row.count / row.shape[0];
             linear += row.count;
+            padding += row.shape[0] * (linear_held_row(encoder, in) - in);
+        }
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
     linear = linear < numbers ? linear : numbers;
@@ -51,7 +68,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
         numbers += relative_tables_floats(spec);
     if (spec->family->is_rotary)
         numbers += 2 * rotary_floats(spec_text_tokens(spec), spec->hidden / spec->heads);
-    const size_t bytes = (numbers - linear) * sizeof(float) + linear * precision_bytes(precision);
+    const size_t bytes = (numbers - linear) * sizeof(float) +
+                         (linear + padding) * precision_bytes(encoder->precision);
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }
 
@@ -93,20 +111,6 @@ static unsigned own_labels(const struct spec *spec, size_t attnd_bytes)
     if (!spec_is_zero_shot(spec))
         return spec->label_count;
     return attnd_bytes > 0 ? CANDIDATES_MAX : 0;
-}
-
-/* The precisions that are measured: the most that one of them takes counts. */
-struct precisions {
-    enum precision first, last;
-    const char *backend; /* of the options */
-};
-
-/* Returns the backend of the encoder; a precision that has none is refused when it is opened. */
-static const struct linear_backend *encoder_of(const struct precisions *precisions,
-                                               enum precision p)
-{
-    const struct linear_backend *encoder = linear_backend_find(precisions->backend, p);
-    return encoder != NULL ? encoder : &linear_native[p];
 }
 
 static size_t larger(size_t a, size_t b)
@@ -160,7 +164,8 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
     }
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
     for (enum precision p = precisions.first; p <= precisions.last; p++) {
-        out->model_bytes = larger(out->model_bytes, weight_bytes(spec, checkpoint, p));
+        out->model_bytes =
+            larger(out->model_bytes, weight_bytes(spec, checkpoint, encoder_of(&precisions, p)));
         out->session_bytes = larger(
             out->session_bytes, workspace_bytes(spec, encoder_of(&precisions, p), tokens, threads));
     }

@@ -60,6 +60,15 @@ const struct linear_backend *linear_backend_find_plain(const char *name)
     return backend != NULL && linear_reads_parts(backend) ? &linear_native[PRECISION_F32] : backend;
 }
 
+size_t linear_held_row(const struct linear_backend *backend, size_t in)
+{
+    if (backend->column_block == 0)
+        return in;
+    const struct gemm *gemm = backend->gemm != NULL ? backend->gemm : gemm_best(backend->precision);
+    const size_t unit = GEMM_GROUP_BYTES / precision_bytes(gemm->precision) * gemm->group_unit;
+    return (in + unit - 1) / unit * unit;
+}
+
 enum err_code linear_operand(struct operand *out, struct arena *arena,
                              const struct linear_backend *backend, size_t rows, size_t width,
                              struct err *err)

@@ -88,6 +88,8 @@ static inline bool linear_reads_parts(const struct linear_backend *backend)
 {
     return backend->gemm != NULL && backend->gemm->cut != NULL;
 }
+/* Numbers of a row of `in` weights as the backend holds them: zeros fill its last step. */
+size_t linear_held_row(const struct linear_backend *backend, size_t in);
 /* Zeroed room for `rows` rows of `width` numbers, as the backend reads them. ERR_NO_MEMORY. */
 enum err_code linear_operand(struct operand *out, struct arena *arena,
                              const struct linear_backend *backend, size_t rows, size_t width,

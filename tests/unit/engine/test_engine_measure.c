@@ -145,9 +145,8 @@ static struct engine_cost measure(const char *dir, const char *dtype, unsigned t
 {
     struct engine_cost cost = {1, 2, 3, 4};
     struct err err = {0};
-    ck_assert_msg(!engine_measure(&cost, dir, &(struct engine_options){.dtype = dtype}, tokens,
-                                  threads, &err),
-                  "%s", err.text);
+    const struct engine_options options = {.dtype = dtype, .linear_backend = "native"};
+    ck_assert_msg(!engine_measure(&cost, dir, &options, tokens, threads, &err), "%s", err.text);
     return cost;
 }
 
@@ -199,9 +198,9 @@ START_TEST(a_session_is_measured_for_the_longer_of_batch_and_model)
         for (unsigned threads = 1; threads <= 3; threads++) {
             struct engine_cost cost = measure(writer.dir, "int8", tokens, threads);
             unsigned longer = tokens > POSITIONS ? tokens : POSITIONS;
-            ck_assert_uint_eq(cost.session_bytes,
-                              workspace_bytes(&spec, linear_backend_find("auto", PRECISION_INT8),
-                                              longer, threads));
+            ck_assert_uint_eq(
+                cost.session_bytes,
+                workspace_bytes(&spec, &linear_native[PRECISION_INT8], longer, threads));
             ck_assert_uint_eq(cost.label_count, LABELS);
         }
     checkpoint_writer_close(&writer);
@@ -223,9 +222,9 @@ START_TEST(an_image_model_is_measured_without_a_tokenizer)
     size_t bytes = (2 * layer + rest) * 4;
     ck_assert_uint_eq(cost.model_bytes, bytes + bytes / 32 + (1 << 20) + arena.bytes);
     ck_assert_uint_eq(cost.session_bytes,
-                      workspace_bytes(&spec, linear_backend_find("auto", PRECISION_F32), 17, 1));
+                      workspace_bytes(&spec, &linear_native[PRECISION_F32], 17, 1));
     ck_assert_uint_eq(measure(dir, NULL, 18, 1).session_bytes,
-                      workspace_bytes(&spec, linear_backend_find("auto", PRECISION_F32), 18, 1));
+                      workspace_bytes(&spec, &linear_native[PRECISION_F32], 18, 1));
     arena_deinit(&arena);
 }
 END_TEST

@@ -97,6 +97,23 @@ START_TEST(linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool)
 }
 END_TEST
 
+START_TEST(a_row_of_weights_is_held_as_long_as_is_told)
+{
+    static const size_t ins[] = {1, 31, 32, 33, 64, 100, 336, 337};
+    enum { OUT = 40, PANELS = 2 };
+    for (int b = 0; b < BACKENDS; b++)
+        for (size_t i = 0; i < sizeof ins / sizeof *ins && !is_missing(backends[b]); i++) {
+            struct linear linear;
+            struct err err = {0};
+            const size_t rows = backends[b]->column_block > 0 ? PANELS * GEMM_COLUMNS : OUT;
+            ck_assert(!linear_alloc(&linear, backends[b], ins[i], OUT, &err));
+            ck_assert_uint_eq(linear.bytes, rows * linear_held_row(backends[b], ins[i]) *
+                                                precision_bytes(backends[b]->precision));
+            linear_close(&linear);
+        }
+}
+END_TEST
+
 START_TEST(linear_gives_a_row_the_same_result_in_any_company)
 {
     enum { ROWS = 250, IN = 200, OUT = 70 };
@@ -245,6 +262,7 @@ START_TEST(linear_refuses_sizes_that_overflow)
 END_TEST
 
 SUITE("linear", linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool,
+      a_row_of_weights_is_held_as_long_as_is_told,
       linear_gives_a_row_the_same_result_in_any_company, int8_products_are_those_of_the_scalar_path,
       linear_self_test_accepts_every_backend_and_finds_a_wrong_product,
       linear_knows_its_backends_by_name, linear_multiplies_bytes_by_tiles_as_without_to_the_bit,
