@@ -222,10 +222,10 @@ struct stretch {
 struct rows_run {
     struct panel_run all; /* `columns` of all panels */
     size_t panels;
-    size_t pass, step;   /* groups of a pass and of a stretch */
-    size_t most;         /* panels that are multiplied in one pass after the other */
-    size_t places, rows; /* places for the sums of a panel, and the rows of one */
-    char *parts;         /* [2, PARTS_BYTES] weights of this stretch and of the next one; NULL: the
+    size_t pass, step;         /* groups of a pass and of a stretch */
+    size_t most;               /* panels that are multiplied in one pass after the other */
+    size_t places, place_rows; /* for the sums of a panel */
+    char *parts; /* [2, PARTS_BYTES] weights of this stretch and of the next one; NULL: the
                             variant does not cut them */
 };
 
@@ -358,14 +358,14 @@ static void run_stretch(const struct panel_run *run, const struct stretch *stret
         gemm->tile(sums, a, x->stride, weights, stretch->groups, &ahead, (unsigned)(rows + lead),
                    k > 0);
         finish_some_rows(pending, pending->rows);
-        if (is_last && !is_whole)
+        if (is_last && is_whole) {
+            pending->run = *run;
+            pending->row = row;
+            pending->rows = rows;
+            pending->sums = sums + lead * GEMM_COLUMNS;
+        } else if (is_last) {
             finish_rows(run, row, rows, sums);
-        if (!is_last || !is_whole)
-            continue;
-        pending->run = *run;
-        pending->row = row;
-        pending->rows = rows;
-        pending->sums = sums + lead * GEMM_COLUMNS;
+        }
     }
     cut_some_groups(pending, pending->groups);
 }
@@ -385,7 +385,7 @@ static void run_rows(const struct rows_run *run)
         struct panel_run panel = run->all;
         panel.column += now.panel * GEMM_COLUMNS;
         panel.columns = smaller(run->all.columns - now.panel * GEMM_COLUMNS, GEMM_COLUMNS);
-        panel.sums += now.panel % run->places * run->rows * GEMM_COLUMNS;
+        panel.sums += now.panel % run->places * run->place_rows * GEMM_COLUMNS;
         then = after(run, now);
         if (gemm->cut == NULL) {
             run_stretch(&panel, &now, weights_at(run, &now), weights_at(run, &then), &pending);
@@ -430,9 +430,10 @@ static void run_block(const struct linear *linear, const struct kernels *kernels
                            .parts = parts};
     for (; run.all.first_row < block->last_row; run.all.first_row += run.all.rows) {
         run.all.rows = smaller(block->last_row - run.all.first_row, linear->backend->row_block);
-        run.rows = run.all.rows + native->gemm->rows_whole;
+        run.place_rows = run.all.rows + native->gemm->rows_whole;
         run.pass = groups_of_pass(native, run.all.rows);
-        run.most = run.pass < native->groups ? smaller(SUMS_ROWS / run.rows - 1, run.panels) : 1;
+        run.most =
+            run.pass < native->groups ? smaller(SUMS_ROWS / run.place_rows - 1, run.panels) : 1;
         run.places = run.most + (run.most > 1 || run.all.rows <= GEMM_ROWS_MAX);
         run_rows(&run);
     }

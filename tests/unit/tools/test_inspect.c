@@ -1,5 +1,6 @@
 /* attnd-inspect as a program: its lines on a checkpoint, and on one that attnd cannot serve. */
 #include "engine/base/doc.h"
+#include "engine/tensor/tile_state.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
@@ -47,7 +48,7 @@ START_TEST(inspect_says_what_a_checkpoint_is)
                                  "encoder        2 layers, hidden size 16, 4 heads, intermediate "
                                  "size 24\n"
                                  "parameters     5459 (0.";
-    static const char between[] = " MB as f32, stored as F32)\n" /* rows are padded as is fastest */
+    static const char between[] = " MB as f32, stored as F32)\n" /* tiles pad rows to 32 */
                                   "version        2.1\n"
                                   "digest         sha256:";
     static const char behind[] = "\ncalibrated     no: every answer goes to review; attnd-eval "
@@ -63,6 +64,7 @@ START_TEST(inspect_says_what_a_checkpoint_is)
                                  "               stray.two\n";
     ck_assert_int_eq(strncmp(found->out, before, strlen(before)), 0);
     const char *rest = found->out + strlen(before) + 1;
+    ck_assert_int_eq(rest[-1], tile_state_permitted() ? '1' : '0');
     ck_assert_int_eq(strncmp(rest, between, strlen(between)), 0);
     ck_assert_uint_eq(strspn(rest + strlen(between), "0123456789abcdef"), 64);
     ck_assert_str_eq(rest + strlen(between) + 64, behind);
