@@ -104,10 +104,10 @@ INLINE void find_best(const struct block *block, size_t keys, vec *best, const i
         }
 }
 
-/* 2^x for x <= 0, at least 2^-126: degree 3, relative error 7.5e-5, a twenty-sixth of bf16's. */
+/* 2^x for x <= 0, at least 2^-100: degree 3, relative error 7.5e-5, a twenty-sixth of bf16's. */
 INLINE vec exp2_coarse(vec x)
 {
-    x = vec_max(splat(-126.0f), x);
+    x = vec_max(splat(-100.0f), x);
     vec n = vec_round(x), r = x - n;
     vec p = splat(5.517167e-2f);
     p = p * r + 2.4261113e-1f;

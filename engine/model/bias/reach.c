@@ -2,7 +2,7 @@
 
 #include "engine/tensor/kernels.h"
 
-/* No score of a working model is near it. Its product with 2^-126, the probability of a masked key
+/* No score of a working model is near it. Its product with 2^-100, the probability of a masked key
  * in the kernels, is still negligible (the regulariser of training multiplies them). */
 static const float beyond = -1e9f;
 
