@@ -3,6 +3,7 @@
 #include "engine/model/attention_rows.h"
 #include "engine/model/bias/reach.h"
 #include "engine/tensor/attention_bf16.h"
+#include "engine/tensor/attention_parts.h"
 #include "engine/tensor/lanes.h"
 #include "engine/tensor/tile_state.h"
 
@@ -12,13 +13,15 @@
 enum {
     QUERIES_MIN = ATTENTION_QUERIES / 2, /* a smaller block leaves vector lanes unused */
     TASKS_PER_MEMBER = 4,                /* with fewer, a member may wait long for the last one */
+    GROUP = ATTENTION_PARTS_QUERIES / ATTENTION_QUERIES, /* blocks of a task in parts */
 };
 
 struct run {
     const struct spec *spec;
     const struct workspace *workspace;
     const struct layer *layer;
-    struct lanes lanes; /* heads, in rounds of blocks: cut like the columns of project_qkv */
+    struct lanes lanes; /* heads, in rounds of blocks: cut like the columns of project_qkv; in
+                           parts: groups of blocks, in rounds of heads */
 };
 
 /* Counts a row's queries; `kept` as in attention_plan. */
@@ -59,6 +62,7 @@ static void cut(const struct spec *spec, struct workspace *workspace, unsigned k
 
 void attention_plan(const struct spec *spec, struct workspace *workspace, unsigned kept)
 {
+    workspace->kept = kept;
     cut(spec, workspace, kept, ATTENTION_QUERIES);
     if (workspace->block_count * spec->heads < TASKS_PER_MEMBER * thread_pool_size(workspace->pool))
         cut(spec, workspace, kept, QUERIES_MIN);
@@ -187,6 +191,13 @@ static unsigned parts_of(const struct spec *spec, const struct layer *layer)
     return layer->heads + spec_has_global(spec);
 }
 
+static void finish_part(const struct run *run, size_t number)
+{
+    if (atomic_fetch_sub_explicit(&run->workspace->parts_left[number], 1, memory_order_acq_rel) ==
+        1)
+        store_rows(run, &run->workspace->blocks[number]);
+}
+
 static void attend_share(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
@@ -201,8 +212,86 @@ static void attend_share(void *context, unsigned index, unsigned count)
             attend_global(run, block, scratch);
         else
             attend(run, block, (unsigned)part - globals, scratch);
-        if (atomic_fetch_sub_explicit(&workspace->parts_left[number], 1, memory_order_acq_rel) == 1)
-            store_rows(run, block);
+        finish_part(run, number);
+    }
+    tile_state_release();
+}
+
+/* ---- fp32 in parts: attention_parts.h ---- */
+
+/* True if the layer's scores have no term that the kernel lacks, for queries that are worth cutting
+ * keys and values. So the choice depends on the model and, by is_long, on the sequence alone. */
+static bool can_cut(const struct run *run)
+{
+    const struct workspace *w = run->workspace;
+    const struct layer *layer = run->layer;
+    return w->attends_by_tiles && w->qkv != NULL && layer->bias.at == NULL &&
+           layer->relative.gemm == NULL && layer->reach == 0 && !spec_has_global(run->spec) &&
+           (w->kept == 0 || w->kept == ATTENTION_PRUNED);
+}
+
+static bool is_long(const struct query_block *block)
+{
+    return block->sequence_tokens >= ATTENTION_PARTS_TOKENS;
+}
+
+static bool has_long(const struct workspace *workspace)
+{
+    for (unsigned i = 0; i < workspace->block_count; i++)
+        if (is_long(&workspace->blocks[i]))
+            return true;
+    return false;
+}
+
+/* Computes one head of `count` neighbouring blocks of a long sequence. *held: the keys that the
+ * scratch holds in parts; NULL: none. */
+static void attend_in_parts(const struct run *run, const struct query_block *block, size_t count,
+                            size_t head, float *scratch, const float **held)
+{
+    const struct workspace *w = run->workspace;
+    const size_t width = run->spec->hidden / run->spec->heads, stride = w->qkv_stride;
+    const size_t attended = run->layer->attended;
+    const float *k = w->qkv + block->sequence * stride + attended + head * width;
+    const struct query_block *last = block + count - 1;
+    if (*held != k)
+        attention_parts_cut(scratch, k, k + attended, stride, block->sequence_tokens, width);
+    *held = k;
+    attention_parts_run(
+        &(struct attention_io){.out = w->context + block->out * w->hidden_stride + head * width,
+                               .out_stride = w->hidden_stride,
+                               .q = w->qkv + block->first * stride + head * width,
+                               .q_stride = stride,
+                               .count = last->first + last->count - block->first,
+                               .n = block->sequence_tokens,
+                               .d = width,
+                               .scratch = scratch});
+}
+
+static void attend_share_in_parts(void *context, unsigned index, unsigned count)
+{
+    struct run *run = context;
+    const struct workspace *w = run->workspace;
+    float *scratch = w->scratch.floats + index * w->scratch.each;
+    struct lane_cursor at = lanes_begin(&run->lanes, index);
+    const float *held = NULL;
+    (void)count;
+    for (size_t head, group; lanes_take(&run->lanes, &at, &head, &group);) {
+        const size_t end =
+            (group + 1) * GROUP < w->block_count ? (group + 1) * GROUP : w->block_count;
+        for (size_t i = group * GROUP, next; i < end; i = next) {
+            const struct query_block *block = &w->blocks[i];
+            next = i + 1;
+            while (is_long(block) && next < end && w->blocks[next].sequence == block->sequence)
+                next++;
+            if (is_long(block)) {
+                attend_in_parts(run, block, next - i, head, scratch, &held);
+            } else {
+                attend(run, block, (unsigned)head, scratch);
+                held = NULL;
+            }
+            for (size_t done = i; done < next; done++)
+                finish_part(run, done);
+        }
     }
     tile_state_release();
 }
@@ -210,11 +299,15 @@ static void attend_share(void *context, unsigned index, unsigned count)
 void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer)
 {
     struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
-    const unsigned parts = parts_of(spec, layer);
-    lanes_init(&run.lanes, thread_pool_size(workspace->pool), workspace->block_count, parts);
+    const unsigned parts = parts_of(spec, layer), members = thread_pool_size(workspace->pool);
+    const bool cuts = can_cut(&run) && has_long(workspace);
     for (unsigned i = 0; i < workspace->block_count; i++)
         atomic_store_explicit(&workspace->parts_left[i], parts, memory_order_relaxed);
-    thread_pool_run(workspace->pool, attend_share, &run);
+    if (cuts)
+        lanes_init(&run.lanes, members, parts, (workspace->block_count + GROUP - 1) / GROUP);
+    else
+        lanes_init(&run.lanes, members, workspace->block_count, parts);
+    thread_pool_run(workspace->pool, cuts ? attend_share_in_parts : attend_share, &run);
 }
 
 /* ---- the attention that tokens receive ---- */

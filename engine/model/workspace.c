@@ -3,6 +3,7 @@
 #include "engine/model/attention_rows.h"
 #include "engine/model/sentence_pooling.h"
 #include "engine/tensor/attention_bf16.h"
+#include "engine/tensor/attention_parts.h"
 #include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/global_token.h"
 #include "engine/tensor/simd.h"
@@ -165,6 +166,13 @@ static size_t relative_floats(const struct spec *spec, size_t tokens_max, size_t
     return simd_round_up(heads * n * ATTENTION_QUERIES + relative_scores_scratch(n));
 }
 
+/* Returns a member's scratch for attention_parts.h; 0: no input is long enough for it. */
+static size_t parts_scratch(const struct spec *spec, size_t tokens_max)
+{
+    const size_t n = longest(spec, tokens_max);
+    return n >= ATTENTION_PARTS_TOKENS ? attention_parts_scratch(n, spec->hidden / spec->heads) : 0;
+}
+
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder)
 {
     return encoder->precision != PRECISION_F32 &&
@@ -194,10 +202,13 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     size_t width = spec->hidden / spec->heads;
     bool is_bf16 = workspace_attends_in_bf16(spec, encoder);
     size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float);
-    w->attends_by_tiles = is_bf16 && encoder == &linear_tiles[encoder->precision];
-    size_t floats = w->attends_by_tiles ? attention_amx_scratch(width)
-                    : is_bf16           ? attention_bf16_scratch(width)
-                                        : attention_scratch(width);
+    w->attends_by_tiles = encoder == &linear_tiles[encoder->precision] &&
+                          (is_bf16 || attention_parts_runnable(width));
+    size_t floats = !is_bf16              ? attention_scratch(width)
+                    : w->attends_by_tiles ? attention_amx_scratch(width)
+                                          : attention_bf16_scratch(width);
+    if (!is_bf16 && w->attends_by_tiles)
+        floats = larger(floats, parts_scratch(spec, w->tokens_max));
     w->qkv_stride = operand_stride(3 * (size_t)spec->hidden, bytes) / bytes;
     void *qkv = arena_alloc_array(&w->arena, w->tokens_max, w->qkv_stride * bytes);
     if (qkv == NULL)
@@ -330,7 +341,8 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
                        2 * sizeof(float *) + sizeof(struct linear *);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
-    const size_t most = larger(larger(fp32, bf16), attention_amx_scratch(width));
+    const size_t cut = linear_reads_parts(encoder) ? parts_scratch(spec, tokens) : 0;
+    const size_t most = larger(larger(fp32, bf16), larger(attention_amx_scratch(width), cut));
     const size_t scratch = attention_floats(spec, most) + capture_scratch(spec, tokens) +
                            relative_floats(spec, tokens, 1) +
                            relative_floats(spec, tokens, spec->heads);

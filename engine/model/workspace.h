@@ -78,6 +78,7 @@ struct workspace {
     unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
     struct query_block *blocks; /* [block_count] the batch cut up for attention; fewer than T */
     unsigned block_count;
+    unsigned kept;             /* as in attention_plan, which cut them */
     atomic_uint *parts_left;   /* [block_count] tasks of a block not yet done; partners: the pool */
     unsigned tokens;           /* rows that the linear layers compute now */
     struct capture **captures; /* [rows] a row's capture, or NULL */
@@ -97,7 +98,8 @@ struct workspace {
     float *embedded;       /* [N, E] a text before its projection, if there is one */
     float *qkv;            /* [T, 3 D]; NULL if it is kept in bf16 */
     uint16_t *qkv_bf16;    /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
-    bool attends_by_tiles; /* in bf16: by attention_amx, like the encoder's products */
+    bool attends_by_tiles; /* like the encoder's products: in bf16 by attention_amx, in fp32 by
+                              attention_parts.h where that is faster */
     float *context;        /* [T, D] attention's output */
     float *mlp;            /* [T, F]; [T, 2 F] before a gate */
     float *gated;          /* [T, F] behind the gate; NULL: there is none */

@@ -1,0 +1,1 @@
+#include "tests/unit/engine/tensor/test_attention_parts.c"
