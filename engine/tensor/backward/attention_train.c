@@ -237,6 +237,14 @@ static void add_dbias(const struct block *block, const float *dscores)
     }
 }
 
+/* Makes the probabilities of masked keys zero. As the softmax writes them they are denormal
+ * numbers, and so are their products, for each of which an Intel core takes some 100 cycles. */
+static void drop_masked(float *p, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        p[j] = p[j] < 1e-30f ? 0 : p[j];
+}
+
 /* Computes P of the block; its scores stay. */
 static void attend(const struct block *block)
 {
@@ -252,9 +260,12 @@ static void attend(const struct block *block)
              work->key_columns, head->d, head->n);
     if (head->bias != NULL)
         add_bias(block);
-    for (size_t r = 0; r < block->rows; r++)
-        head->kernels->softmax(work->softmax + r * work->token_stride,
-                               work->scores + r * work->token_stride, head->n);
+    for (size_t r = 0; r < block->rows; r++) {
+        float *p = work->softmax + r * work->token_stride;
+        head->kernels->softmax(p, work->scores + r * work->token_stride, head->n);
+        if (head->bias != NULL)
+            drop_masked(p, head->n);
+    }
 }
 
 /* Returns the mask's index of query i and its first key that is not global. */

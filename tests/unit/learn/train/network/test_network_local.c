@@ -140,6 +140,24 @@ START_TEST(scratch_does_not_grow_with_the_sequence)
 }
 END_TEST
 
+/* Else their probabilities are denormal numbers, which take an Intel core some 100 cycles each. */
+START_TEST(keys_beyond_the_reach_have_probability_zero)
+{
+    enum { REACH = 7, LAST = 100, FAR = LAST + 1 + REACH };
+    struct problem plain = problem_new(N_MAX, PRECISION_F32, 8);
+    struct problem far = problem_new(N_MAX, PRECISION_F32, 8);
+    plain.head.m = far.head.m = LAST + 1; /* no query sees the keys from FAR on */
+    run_whole(&plain, REACH, false);
+    for (size_t j = FAR; j < N_MAX; j++)
+        for (size_t c = 0; c < D; c++)
+            far.qkv[j * STRIDE + 2 * D + c] = 1e30f;
+    run_whole(&far, REACH, false);
+    ck_assert_mem_eq(plain.out, far.out, FAR * D * sizeof *plain.out);
+    ck_assert_mem_eq(plain.dq, far.dq, FAR * D * sizeof *plain.dq);
+    problem_free(&plain), problem_free(&far);
+}
+END_TEST
+
 SUITE("network_local", parts_of_a_head_are_the_whole_with_a_mask_and_with_the_same_dropout,
       parts_of_a_rounded_head_stay_near_the_whole, the_first_queries_alone_have_parts_too,
-      scratch_does_not_grow_with_the_sequence)
+      scratch_does_not_grow_with_the_sequence, keys_beyond_the_reach_have_probability_zero)
