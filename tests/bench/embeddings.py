@@ -2,7 +2,7 @@
 Runtime): the same weights, the same texts, two threads each, alternating run by run.
 
     python3 tests/bench/embeddings.py --attnd build/attnd --model DIR --texts FILE.jsonl
-                                      [--texts-max 512] [--runs 5]
+                                      [--texts-max 512] [--runs 5] [--dtypes f32,int8]
 
 DIR is a directory of sentence-transformers whose poolings are one mean and Normalize, of which an ONNX
 form is made beside it in a temporary folder. FILE has a member `text` a line; each text is cut at a
@@ -12,7 +12,7 @@ counted without padding, as the tokenizer of the directory does. Needs torch, tr
 sentence-transformers and fastembed. The output is Markdown.
 
 Last two columns: the largest difference of a number from sentence-transformers, and how many of the
-ten nearest other texts are those of fp32 (of attnd for attnd's int8).
+ten nearest other texts are those of fp32 (of attnd's first dtype for its others).
 """
 import argparse
 import base64
@@ -121,6 +121,7 @@ def main():
     parser.add_argument("--texts", required=True)
     parser.add_argument("--texts-max", type=int, default=512)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--dtypes", default="f32,int8")
     options = parser.parse_args()
 
     import fastembed
@@ -130,7 +131,8 @@ def main():
     torch.set_num_threads(THREADS)
     tokenizer = transformers.AutoTokenizer.from_pretrained(options.model)
     texts, tokens = mixed_texts(options.texts, options.texts_max, tokenizer)
-    servers = {dtype: Attnd(options.attnd, options.model, dtype) for dtype in ("f32", "int8")}
+    dtypes = options.dtypes.split(",")
+    servers = {dtype: Attnd(options.attnd, options.model, dtype) for dtype in dtypes}
     with tempfile.TemporaryDirectory() as folder:
         encoder = transformers.AutoModel.from_pretrained(options.model, attn_implementation="eager")
         export(encoder.eval(), tokenizer, options.model, pathlib.Path(folder))
@@ -143,8 +145,7 @@ def main():
             f"sentence-transformers {sentence_transformers.__version__}, torch {torch.__version__}":
                 lambda: ours.encode(texts, batch_size=BATCH, show_progress_bar=False),
             f"fastembed {fastembed.__version__}": lambda: np.array(list(other.embed(texts, BATCH))),
-            "attnd f32": lambda: servers["f32"].encode(texts),
-            "attnd int8": lambda: servers["int8"].encode(texts),
+            **{f"attnd {dtype}": lambda server=servers[dtype]: server.encode(texts) for dtype in dtypes},
         }
         seconds, vectors = {way: [] for way in ways}, {}
         try:
@@ -157,13 +158,13 @@ def main():
         finally:
             for server in servers.values():
                 server.process.terminate()
-    first, second = list(ways)[:2]
+    first, second, own = list(ways)[:3]
     print(f"{len(texts)} texts, {tokens} tokens, {THREADS} threads, medians of {options.runs}\n")
     print("| | tokens/s | x sentence-transformers | x fastembed | largest difference | same ten nearest |")
     print("|---|---|---|---|---|---|")
     for way in ways:
         took = statistics.median(seconds[way])
-        near = nearest(vectors["attnd f32" if way == "attnd int8" else first])
+        near = nearest(vectors[own if way.startswith("attnd") and way != own else first])
         same = np.mean([len(a & b) / NEIGHBOURS for a, b in zip(near, nearest(vectors[way]))])
         print(f"| {way} | {tokens / took:.0f} | {statistics.median(seconds[first]) / took:.2f} "
               f"| {statistics.median(seconds[second]) / took:.2f} "
