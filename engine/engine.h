@@ -321,7 +321,7 @@ struct engine_need {
     size_t passing;   /* given back before engine_prepare returns */
     size_t answer;    /* that engine_result_rows takes of the arena for it, tags: at most */
     unsigned tokens;  /* of a text, special ones included and window behind window: at most */
-    unsigned lines;   /* of a text that is embedded line by line: at most */
+    unsigned parts;   /* of a text that have a vector each, lines or tokens: at most */
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };

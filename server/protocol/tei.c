@@ -106,7 +106,7 @@ static enum err_code parse_all(struct service *service, struct request *request)
     (void)service;
     if (parse_whole(request, WISH_VECTOR))
         return request->err.code;
-    request->call.vectors = VECTORS_TOKENS;
+    request->call.vector.chunks = VECTORS_TOKENS;
     return ERR_OK;
 }
 
@@ -241,9 +241,9 @@ static size_t reply_bytes(const struct request *request, size_t *text)
         size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
         if (request->call.wish == WISH_SPARSE)
             numbers = memory_product(row_info(row)->vocab_size, WEIGHT_BYTES);
-        if (request->call.vectors == VECTORS_TOKENS)
+        if (request->call.vector.chunks == VECTORS_TOKENS)
             numbers = memory_product(
-                need_of(request, row).tokens,
+                need_of(request, row).parts,
                 memory_product(1 + row_info(row)->hidden_size, WRITING_NUMBER_BYTES));
         *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row)));
     }
