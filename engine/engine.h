@@ -102,7 +102,9 @@ struct engine_info {
     /* [vector_size] of an embedding: attnd.json's range of each number, for vectors in integers;
      * NULL: it has none */
     const float *vector_least, *vector_largest;
-    bool normalizes;        /* embedding: its modules scale it to length 1 */
+    bool normalizes;     /* embedding: its modules scale it to length 1 */
+    const char *pooling; /* embedding: sentence-transformers' names of what pools its tokens, joined
+                            by "+": "mean"; "pooler": the family's own; else NULL */
     const char *similarity; /* embedding: "cosine", "dot", "euclidean" or "manhattan"; else NULL */
     unsigned row_size;      /* numbers of a row of a result's rows: tags [label_count], fill and
                           sparse [vocab_size]; 0: has no rows */

@@ -4,7 +4,7 @@
  *
  *     {"inputs": "text" | ["text", {"image": "<base64>"}], "normalize": true, "dimensions": 256,
  *      "prompt_name": "query", "truncate": false}                              [[0.1, ...], ...]
- *     the same texts without normalize and dimensions: of each its tokens' last states, special
+ *     the same texts without dimensions: of each its tokens' last states, never scaled, special
  *     ones included, [[[0.1, ...], ...], ...]; or the weights above nought that a sparse model
  *     gives, [[{"index", "value"}, ...], ...]
  *     {"inputs": {"source_sentence": "text", "sentences": ["text", ...]},
@@ -89,11 +89,12 @@ out:
     return request->err.code;
 }
 
-static enum err_code parse_whole(struct request *request, enum predict_wish wish)
+static enum err_code parse_whole(struct request *request, enum predict_wish wish, const char *known)
 {
     struct json_t *root = NULL;
-    if (!open_call(request, wish, &root,
-                   "inputs, prompt_name, truncate, truncation_direction, model") &&
+    bool normalizes;
+    if (!open_call(request, wish, &root, known) &&
+        !doc_get_bool(root, "$", "normalize", &normalizes, &request->err) &&
         !texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) &&
         !texts_truncation(request, root))
         texts_items(request, doc_member(root, "inputs"), "inputs", texts_source);
@@ -101,10 +102,12 @@ static enum err_code parse_whole(struct request *request, enum predict_wish wish
     return request->err.code;
 }
 
+/* A client sends `normalize` here, too; their server leaves it out, and so is it here. */
 static enum err_code parse_all(struct service *service, struct request *request)
 {
     (void)service;
-    if (parse_whole(request, WISH_VECTOR))
+    if (parse_whole(request, WISH_VECTOR,
+                    "inputs, normalize, prompt_name, truncate, truncation_direction, model"))
         return request->err.code;
     request->call.vector.chunks = VECTORS_TOKENS;
     return ERR_OK;
@@ -113,7 +116,8 @@ static enum err_code parse_all(struct service *service, struct request *request)
 static enum err_code parse_sparse(struct service *service, struct request *request)
 {
     (void)service;
-    return parse_whole(request, WISH_SPARSE);
+    return parse_whole(request, WISH_SPARSE,
+                       "inputs, prompt_name, truncate, truncation_direction, model");
 }
 
 static enum err_code parse_similarity(struct service *service, struct request *request)

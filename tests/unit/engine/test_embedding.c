@@ -138,8 +138,9 @@ START_TEST(an_embedding_model_refuses_what_it_cannot_obey)
     struct fixture f;
     struct engine_input input;
     setup(&f, "st-bert-0");
-    expect_refused(&f, text_source_with("a", .prompt_name = "no"),
-                   "prompt_name: the model has no prompt 'no'");
+    expect_refused(
+        &f, text_source_with("a", .prompt_name = "no"),
+        "prompt_name: the model has no prompt 'no'. Available prompts: [query, document]");
     expect_refused(&f, text_source_with("a", .pair = "b", .pair_len = 1),
                    "the model reads one text, not a pair");
     expect_refused(&f, text_source_with("a", .reading.long_text = LONG_TEXT_WINDOWS),

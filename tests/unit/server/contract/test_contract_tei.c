@@ -99,7 +99,11 @@ START_TEST(tei_gives_the_vectors_of_all_tokens)
     struct reply native = ask("/predict", "{\"model\":\"means\",\"text\":\"leak at pin 7\"}");
     struct reply all =
         ask_of("/embed_all", "{\"model\":\"means\",\"inputs\":\"", "leak at pin 7", "\"}");
+    struct reply scaled = ask_of("/embed_all", "{\"model\":\"means\",\"inputs\":\"",
+                                 "leak at pin 7", "\",\"normalize\":true}");
     struct reply cut = ask("/tokenize", "{\"model\":\"means\",\"inputs\":\"leak at pin 7\"}");
+    ck_assert(json_equal(scaled.json, all.json));
+    reply_free(&scaled);
     const json_t *right = json_object_get(native.json, "embedding");
     ck_assert_uint_eq(json_array_size(rows_of(&all)), json_array_size(rows_of(&cut)));
     ck_assert_int_eq(atoi(reply_header(&all, "x-compute-tokens")),
@@ -414,7 +418,9 @@ START_TEST(tei_refuses_what_it_cannot_obey)
         const char *message;
     } cases[] = {
         {"/embed", "{\"inputs\":[]}", 422, "inputs: the array is empty"},
-        {"/embed_all", "{\"inputs\":\"a\",\"normalize\":true}", 422, "$.normalize is not"},
+        {"/embed_all", "{\"inputs\":\"a\",\"normalize\":1}", 422, "$.normalize: expected"},
+        {"/embed_all", "{\"inputs\":\"a\",\"dimensions\":2}", 422, "$.dimensions is not"},
+        {"/embed_sparse", "{\"inputs\":\"a\",\"normalize\":true}", 422, "$.normalize is not"},
         {"/embed_all", "{\"inputs\":\"a\",\"model\":\"classes\"}", 422,
          "inputs: the model classes"},
         {"/embed_sparse", "{\"inputs\":\"a\",\"model\":\"units\"}", 422, "inputs: the model units"},
@@ -484,7 +490,13 @@ START_TEST(tei_tells_a_model_and_its_limits)
     reply_expect_status(&info, 200);
     reply_expect_text(&info, "model_id", "vectors");
     ck_assert_double_eq(reply_number(&info, "max_client_batch_size"), 64);
-    ck_assert_ptr_nonnull(contract_at(info.json, "model_type.embedding"));
+    reply_expect_text(&info, "model_type.embedding.pooling", "weightedmean");
+    reply_free(&info);
+    info = get("/info?model=means");
+    reply_expect_text(&info, "model_type.embedding.pooling", "mean");
+    reply_free(&info);
+    info = get("/info?model=weights");
+    reply_expect_text(&info, "model_type.embedding.pooling", "splade");
     reply_free(&info);
     info = get("/info?model=classes");
     reply_expect_text(&info, "model_type.classifier.id2label.0", "POWER");
