@@ -26,7 +26,8 @@ TEXTS = ["SCAN chain 3 FAIL", "leakage at pin 7", "a b", "VDD short, bin 4", "ü
 LABELS = ["leakage", "scan", "timing"]
 TOLERANCE = 1e-6
 PARTS = {"ner-bert-0": "tags/ner-bert-0", "ner-xlmr-0": "tags/ner-xlmr-0", "qa-bert-0": "answers/qa-bert-0",
-         "mlm-bert-0": "vocabulary/mlm-bert-0", "mlm-roberta-0": "vocabulary/mlm-roberta-0"}
+         "mlm-bert-0": "vocabulary/mlm-bert-0", "mlm-roberta-0": "vocabulary/mlm-roberta-0",
+         "mlm-xlmr-0": "vocabulary/mlm-xlmr-0"}
 RECORDED = 1e-4  # of numbers that transformers' pipelines gave
 STRATEGIES = ["none", "simple", "first", "max", "average"]
 MODELS = {"classes": "golden/bert-5", "ranks": "rerank/rerank-bert-0", "vectors": "embedding/st-bert-0",
@@ -212,7 +213,7 @@ def run_pipelines(native, url):
         tally.expect(best.answer, right["text"], "question_answering, the best")
         tally.expect([best.score, best.start, best.end], [right["score"], right["start"], right["end"]],
                      "question_answering, the best")
-    for name in ("mlm-bert-0", "mlm-roberta-0"):
+    for name in ("mlm-bert-0", "mlm-roberta-0", "mlm-xlmr-0"):
         for case in recorded(name):
             if len(case["masks"]) == 1:  # the client has no form for several
                 found = [dict(one) for one in at[name].fill_mask(case["text"])]
