@@ -138,6 +138,15 @@ static enum err_code describe_tokens(struct engine_model *model, struct err *err
     return ERR_OK;
 }
 
+/* info->pooling of an embedding. NULL without memory. */
+static const char *name_pooling(const struct sentence_pooling *pooling, struct arena *arena)
+{
+    const char *names = pooling->count == 0 ? "pooler" : sentence_mode_name(pooling->modes[0]);
+    for (unsigned i = 1; names != NULL && i < pooling->count; i++)
+        names = arena_format(arena, "%s+%s", names, sentence_mode_name(pooling->modes[i]));
+    return names;
+}
+
 /* Heads other than classifiers of whole inputs. */
 static enum err_code describe_head(struct engine_model *model, struct err *err)
 {
@@ -167,7 +176,8 @@ static enum err_code describe_head(struct engine_model *model, struct err *err)
     info->similarity = sentence_similarity_name(sentence->options.similarity);
     for (unsigned i = 0; i < sentence->step_count; i++)
         info->normalizes |= sentence->steps[i].kind == SENTENCE_NORMALIZE;
-    return ERR_OK;
+    info->pooling = name_pooling(&sentence->pooling, &model->arena);
+    return info->pooling != NULL ? ERR_OK : err_no_memory(err, SENTENCE_MODES);
 }
 
 static enum engine_task task_of(const struct spec *spec)
@@ -309,11 +319,10 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
     if (other == NULL)
         return dtype_choice_make(choice, options->dtype != NULL ? options->dtype : "f32",
                                  options->linear_backend, err);
-    *choice =
-        (struct dtype_choice){.encoder = other->stacks[0].encoder,
-                              .precision = other->stacks[0].encoder->precision,
-                              .other = linear_backend_find_plain(options->linear_backend),
-                              .kernels = other->stacks[0].kernels};
+    *choice = (struct dtype_choice){.encoder = other->stacks[0].encoder,
+                                    .precision = other->stacks[0].encoder->precision,
+                                    .other = linear_backend_find_plain(options->linear_backend),
+                                    .kernels = other->stacks[0].kernels};
     if (other->info.dtype_reason != NULL)
         snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);
     return ERR_OK;

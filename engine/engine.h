@@ -102,7 +102,9 @@ struct engine_info {
     /* [vector_size] of an embedding: attnd.json's range of each number, for vectors in integers;
      * NULL: it has none */
     const float *vector_least, *vector_largest;
-    bool normalizes;        /* embedding: its modules scale it to length 1 */
+    bool normalizes;     /* embedding: its modules scale it to length 1 */
+    const char *pooling; /* embedding: sentence-transformers' names of what pools its tokens, joined
+                            by "+": "mean"; "pooler": the family's own; else NULL */
     const char *similarity; /* embedding: "cosine", "dot", "euclidean" or "manhattan"; else NULL */
     unsigned row_size;      /* numbers of a row of a result's rows: tags [label_count], fill and
                           sparse [vocab_size]; 0: has no rows */
@@ -321,7 +323,7 @@ struct engine_need {
     size_t passing;   /* given back before engine_prepare returns */
     size_t answer;    /* that engine_result_rows takes of the arena for it, tags: at most */
     unsigned tokens;  /* of a text, special ones included and window behind window: at most */
-    unsigned lines;   /* of a text that is embedded line by line: at most */
+    unsigned parts;   /* of a text that have a vector each, lines or tokens: at most */
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };

@@ -147,6 +147,26 @@ static size_t targets_bytes(const struct tokenizer *tokenizer, const struct engi
     return bytes;
 }
 
+/* Makes each token a part. `shift` is pipeline_text's. */
+static enum err_code place_tokens(int64_t shift, struct arena *arena, struct engine_input *input,
+                                  struct err *err)
+{
+    struct input_part *parts = arena_alloc_array(arena, input->tokens, sizeof *parts);
+    if (parts == NULL)
+        return err_no_memory(err, input->tokens * sizeof *parts);
+    for (unsigned t = 0; t < input->tokens; t++) {
+        const int64_t start = (int64_t)input->starts[t] - shift, stop = input->ends[t] - shift;
+        const bool is_of_text = input->ends[t] > 0 && stop > 0;
+        parts[t] = (struct input_part){.first = t,
+                                       .end = t + 1,
+                                       .start = is_of_text && start > 0 ? (uint32_t)start : 0,
+                                       .stop = is_of_text ? (uint32_t)stop : 0};
+    }
+    input->parts = parts;
+    input->part_count = input->tokens;
+    return ERR_OK;
+}
+
 static enum err_code prepare_text(const struct engine_model *model,
                                   const struct engine_source *source, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err)
@@ -188,6 +208,8 @@ static enum err_code prepare_text(const struct engine_model *model,
     if (source->reading.vectors == VECTORS_LINES)
         return lines_cut(source->bytes, source->len, text.shift, pipeline->tokenizer->limit, arena,
                          out, err);
+    if (source->reading.vectors == VECTORS_TOKENS)
+        return place_tokens(text.shift, arena, out, err);
     out->aggregation = (unsigned char)source->reading.aggregation;
     out->keeps_outside = source->reading.keeps_outside;
     if (model->info.task == ENGINE_FILL && source->target_count > 0 &&
@@ -395,15 +417,15 @@ static struct engine_need need_of_vectors(const struct engine_model *model,
     if (source->reading.vectors == VECTORS_ONE)
         return (struct engine_need){.kept = kept};
     if (source->reading.vectors == VECTORS_TOKENS)
-        return (struct engine_need){.kept = kept,
-                                    .tokens = (unsigned)most,
-                                    .answer = (most + 1) * model->info.hidden_size * sizeof(float) +
-                                              ARENA_ALIGNMENT};
+        return (struct engine_need){
+            .kept = memory_sum(kept, most * sizeof(struct input_part) + ARENA_ALIGNMENT),
+            .parts = (unsigned)most,
+            .answer = (most + 1) * model->info.hidden_size * sizeof(float) + ARENA_ALIGNMENT};
     const size_t lines = lines_count(source->bytes, source->len, limit);
     const size_t size = spec_features(&model->stacks[0].spec);
     return (struct engine_need){
-        .kept = memory_sum(kept, (lines + 1) * sizeof(struct input_line) + ARENA_ALIGNMENT),
-        .lines = (unsigned)lines,
+        .kept = memory_sum(kept, (lines + 1) * sizeof(struct input_part) + ARENA_ALIGNMENT),
+        .parts = (unsigned)lines,
         .answer = (lines + 1) * size * sizeof(float) + ARENA_ALIGNMENT};
 }
 

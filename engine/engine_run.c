@@ -102,8 +102,8 @@ static void add_windows(struct lane *lane, const struct engine_input *input, uns
         place.row = input->windows > 0 ? input->window_offset[place.window] : 0;
         place.masks = input->masks;
         place.mask_count = input->mask_count;
-        place.lines = input->lines;
-        place.line_count = input->line_count;
+        place.lines = input->has_lines ? input->parts : NULL;
+        place.line_count = input->part_count;
         const struct engine_input window = engine_input_window(input, place.window);
         if (!stack_has_room(&lane->workspace, window.tokens))
             stack_run(lane->stack, &lane->workspace);
@@ -375,7 +375,7 @@ unsigned engine_rows(const struct engine_model *model, const struct engine_input
     case ENGINE_SPARSE:
         return 1;
     case ENGINE_EMBED:
-        return input->row_size == 0 ? 0 : input->lines != NULL ? input->line_count : input->tokens;
+        return input->part_count;
     default:
         return 0;
     }

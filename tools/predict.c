@@ -166,6 +166,17 @@ static enum err_code set_encoding(const struct cli_option *option, void *target,
     return err_set(err, ERR_UNUSABLE, "expected " VECTOR_ENCODING_NAMES);
 }
 
+static enum err_code set_chunks(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    struct predict *predict = target;
+    (void)option;
+    if (!vector_chunks_find(value, strlen(value), &predict->vector.chunks))
+        return err_set(err, ERR_UNUSABLE, "expected " VECTOR_CHUNKS_NAMES);
+    predict->reader.reading.vectors = predict->vector.chunks;
+    return ERR_OK;
+}
+
 static enum err_code set_explain(const struct cli_option *option, void *target, const char *value,
                                  struct err *err)
 {
@@ -229,6 +240,11 @@ static const struct cli_option options[] = {
      .value = "NAME",
      .apply = set_encoding,
      .help = "Embedding, with --json: " VECTOR_ENCODING_NAMES " (default: float)."},
+    {.name = "chunks",
+     .type = CLI_OTHER,
+     .value = "WHAT",
+     .apply = set_chunks,
+     .help = "Embedding, with --json: also vectors of a text's " VECTOR_CHUNKS_NAMES "."},
     {.name = "question",
      .type = CLI_OTHER,
      .value = "S",
@@ -338,6 +354,7 @@ static enum err_code print_json(const struct predict *predict, const struct list
                                   .info = info,
                                   .result = predict->result,
                                   .vector = predict->vector,
+                                  .input = input,
                                   .explanation = explanation,
                                   .text = predict->reader.text,
                                   .text_len = predict->reader.text_len};
@@ -395,8 +412,7 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
                &(struct engine_result *){&predict->result});
     if (!predict->result.is_finite)
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
-    if (predict->result.vector != NULL)
-        vector_form_scale(&predict->vector, engine_describe(model), predict->result.vector);
+    vector_form_scale(&predict->vector, engine_describe(model), input, &predict->result);
     if (!predict->explain)
         return ERR_OK;
     const struct engine_source text = {

@@ -268,11 +268,10 @@ static json_t *base64_json(const float *vector, unsigned size)
 }
 
 /* An array, or base64 a string. */
-static json_t *vector_json(const struct answer *answer, const float *vector)
+static json_t *vector_json(const struct answer *answer, const float *vector, unsigned count)
 {
     const struct vector_form *form = &answer->vector;
     const struct engine_info *info = answer->info;
-    const unsigned count = vector_form_count(form, info);
     if (form->encoding == VECTOR_BASE64)
         return base64_json(vector, count);
     json_t *array = json_array();
@@ -290,15 +289,20 @@ static json_t *vector_json(const struct answer *answer, const float *vector)
 
 static json_t *chunks_of(const struct answer *answer)
 {
+    const struct engine_input *input = answer->input;
+    const unsigned count =
+        input->has_lines ? vector_form_count(&answer->vector, answer->info) : input->row_size;
     json_t *array = json_array();
     bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < answer->line_count; i++) {
-        const struct input_line *line = &answer->lines[i];
-        const float *vector = answer->result.rows + (size_t)i * answer->line_size;
+    for (unsigned i = 0; !failed && i < input->part_count; i++) {
+        const struct input_part *part = &input->parts[i];
+        const bool is_of_text = input->has_lines || part->stop > 0;
+        const float *vector = answer->result.rows + (size_t)i * input->row_size;
         struct builder out = build();
-        add(&out, "start", json_integer(line->start));
-        add(&out, "end", json_integer(line->stop));
-        add(&out, "embedding", line->end > line->first ? vector_json(answer, vector) : json_null());
+        add(&out, "start", is_of_text ? json_integer(part->start) : json_null());
+        add(&out, "end", is_of_text ? json_integer(part->stop) : json_null());
+        add(&out, "embedding",
+            part->end > part->first ? vector_json(answer, vector, count) : json_null());
         append(array, &failed, built(&out));
     }
     return whole(array, failed);
@@ -490,12 +494,13 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         add(reply, "sparse", weights_of(answer));
         break;
     case ENGINE_EMBED:
-        add(reply, "embedding", vector_json(answer, result->vector));
+        add(reply, "embedding",
+            vector_json(answer, result->vector, vector_form_count(&answer->vector, answer->info)));
         add(reply, "dimensions", json_integer(vector_form_size(&answer->vector, answer->info)));
         if (answer->vector.encoding != VECTOR_FLOAT)
             add(reply, "encoding",
                 json_string_nocheck(vector_encoding_name(answer->vector.encoding)));
-        if (answer->lines != NULL)
+        if (answer->input != NULL && answer->input->parts != NULL)
             add(reply, "chunks", chunks_of(answer));
         break;
     }

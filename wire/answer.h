@@ -36,9 +36,7 @@ struct answer {
     bool is_repeated; /* it was computed for an earlier request */
     const char *text; /* [text_len] spans: the input's text, UTF-8 */
     size_t text_len;
-    const struct input_line *lines; /* [line_count] embedding: each has a row of the result, of
-                                       line_size numbers; NULL: not asked for */
-    unsigned line_count, line_size;
+    const struct engine_input *input; /* embedding: its parts have rows of the result */
 };
 
 /* {"neighbours": [{"id", "label", "score", "source"}]}. A new reference; NULL if there is no
@@ -50,7 +48,8 @@ struct json_t *answer_similar(const struct answer_neighbours *neighbours);
  * or of tags "spans": [{"label", "score", "start", "end", "text"}], or of a question "answer":
  * {"text", "score", "start", "end"} (null: there is none) and, with several asked for, "answers":
  * [...], or of an embedding "embedding" and "dimensions" ("encoding", if it is not float; of lines
- * "chunks": [{"start", "end", "embedding"}], null for a line without a token) without a decision;
+ * or tokens "chunks": [{"start", "end", "embedding"}], null for a line without a token, and start
+ * and end null for a token that the text does not have) without a decision;
  * "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known, "truncated"
  * if so, "windows" of a text that has them, "tokens" {"of", "kept"} of a model that leaves some
  * out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?, "words",

@@ -61,9 +61,8 @@ struct predict_call {
     bool keep;    /* an input may be kept for a review; default true */
     enum engine_long_text long_text;
     enum aggregation aggregation;
-    bool keeps_outside;          /* spans with the label "O", too */
-    enum engine_vectors vectors; /* of tokens or lines, beside the text's */
-    const char *const *targets;  /* [target_count] as engine_source has them */
+    bool keeps_outside;         /* spans with the label "O", too */
+    const char *const *targets; /* [target_count] as engine_source has them */
     unsigned target_count;
     struct engine_question asking; /* its options; the questions are the items' */
     const char *prompt_name;       /* of an embedding model's prompts; NULL: its default one */

@@ -208,7 +208,7 @@ static enum err_code read_chunks(const struct reader *reader, struct err *err)
     if (!json_is_string(value))
         return wrong_type("$", "chunks", "a string", value, err);
     struct string word = string_of(reader, value);
-    return codec_check_chunks(word.bytes, word.len, "$", &reader->call->vectors, err);
+    return codec_check_chunks(word.bytes, word.len, "$", &reader->call->vector.chunks, err);
 }
 
 /* Options of a question, by the names of transformers. */

@@ -153,11 +153,10 @@ enum err_code codec_check_aggregation(const char *word, size_t len, const char *
 enum err_code codec_check_chunks(const char *word, size_t len, const char *path,
                                  enum engine_vectors *out, struct err *err)
 {
-    static const char lines[] = "lines";
-    if (len != sizeof lines - 1 || memcmp(word, lines, len) != 0)
-        return err_set(err, ERR_UNUSABLE, "%s%schunks: expected lines", path, joint(path));
-    *out = VECTORS_LINES;
-    return ERR_OK;
+    if (vector_chunks_find(word, len, out))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "%s%schunks: expected " VECTOR_CHUNKS_NAMES, path,
+                   joint(path));
 }
 
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,

@@ -34,7 +34,7 @@ static const struct option {
     {"dimensions", VALUE, PLACE(vector.dimensions)},
     {"encoding", VALUE, PLACE(vector.encoding)},
     {"normalize", VALUE, PLACE(vector.is_scaled)},
-    {"chunks", VALUE, PLACE(vectors)},
+    {"chunks", VALUE, PLACE(vector.chunks)},
     {"doc_stride", VALUE, PLACE(asking.overlap)},
     {"max_seq_len", VALUE, PLACE(asking.tokens_max)},
     {"max_answer_len", VALUE, PLACE(asking.length_max)},

@@ -154,7 +154,7 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return read_flag(name, value, &call->vector.is_scaled, err);
     }
     if (strcmp(name, "chunks") == 0)
-        return codec_check_chunks(value, len, CODEC_CHECK_QUERY, &call->vectors, err);
+        return codec_check_chunks(value, len, CODEC_CHECK_QUERY, &call->vector.chunks, err);
     if (strcmp(name, "long_text") == 0)
         return codec_check_long_text(value, len, CODEC_CHECK_QUERY, &call->long_text, err);
     if (strcmp(name, "aggregation") == 0)

@@ -160,6 +160,7 @@ enum {
     CHUNK_BYTES = 768,      /* the object of a line, without its vector */
     NUMBER_TREE_BYTES =
         128,            /* a real of jansson's, and its place in an array that has just doubled */
+    BASE64_BYTES = 6,   /* of a number, as text and as jansson's string */
     FRAME_BYTES = 1024, /* the members of the whole */
     ROW_TEXT_BYTES = 2048, /* of a row: a problem twice, or all but labels and names */
 };
@@ -218,6 +219,22 @@ static struct labels_size size_of_spans(const struct codec_row *row,
         .text = text, .tree = memory_sum(memory_product(row->spans, SPAN_TREE_BYTES), text)};
 }
 
+/* Vectors of lines or of tokens. */
+static struct labels_size size_of_chunks(const struct predict_call *call,
+                                         const struct codec_row *row)
+{
+    const struct vector_form *form = &call->vector;
+    const bool is_string = form->encoding == VECTOR_BASE64;
+    const size_t numbers =
+        form->chunks == VECTORS_TOKENS ? row->info->hidden_size : row->info->vector_size;
+    const size_t text = memory_product(numbers, is_string ? BASE64_BYTES : NUMBER_TEXT_BYTES);
+    const size_t tree = memory_product(numbers, is_string ? BASE64_BYTES : NUMBER_TREE_BYTES);
+    const size_t chunks = row->chunks;
+    return (struct labels_size){
+        .text = memory_sum(memory_product(chunks, text + CHUNK_BYTES), CHUNK_BYTES),
+        .tree = memory_sum(memory_product(chunks, tree + CHUNK_BYTES), CHUNK_BYTES)};
+}
+
 /* Entries of the vocabulary: the best for each masked token, or all with a weight. */
 static struct labels_size size_of_tokens(const struct engine_info *info, unsigned top_k)
 {
@@ -250,12 +267,10 @@ size_t codec_reply_bytes(const struct predict_call *call, const char *id,
                 labels = size_of_spans(&row, &item->source);
             else if (row.info != labels.info)
                 labels = size_of_labels(row.info, call->top_k);
-            const size_t vectors = row.info->vector_size > 0 ? 1 + (size_t)row.lines : 1;
-            const size_t tree = memory_product(vectors, labels.tree);
-            bytes = memory_sum(bytes, memory_product(vectors, labels.text + CHUNK_BYTES));
-            largest = memory_sum(tree, vectors * CHUNK_BYTES) > largest
-                          ? memory_sum(tree, vectors * CHUNK_BYTES)
-                          : largest;
+            const struct labels_size chunks = size_of_chunks(call, &row);
+            const size_t tree = memory_sum(labels.tree, chunks.tree);
+            bytes = memory_sum(bytes, memory_sum(labels.text, chunks.text));
+            largest = tree > largest ? tree : largest;
         }
         *text = memory_sum(*text, bytes);
     }

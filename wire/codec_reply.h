@@ -29,7 +29,7 @@ struct codec_timing {
 struct codec_row {
     const struct engine_info *info; /* of the model that answers, if there is no error */
     const struct answer *answer;    /* once it is computed */
-    unsigned spans, lines;          /* that it may have at most: engine_need */
+    unsigned spans, chunks;         /* that it may have at most: engine_need */
     const struct err *err;          /* code != ERR_OK: there is no answer */
 };
 

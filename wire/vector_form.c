@@ -8,10 +8,18 @@ static const char *const names[VECTOR_ENCODINGS] = {
     [VECTOR_UINT8] = "uint8", [VECTOR_BINARY] = "binary", [VECTOR_UBINARY] = "ubinary",
 };
 
+static const char *const chunks_names[] = {
+    [VECTORS_ONE] = NULL, [VECTORS_TOKENS] = "tokens", [VECTORS_LINES] = "lines"};
+
+static bool is_name(const char *name, const char *bytes, size_t len)
+{
+    return name != NULL && strlen(name) == len && memcmp(name, bytes, len) == 0;
+}
+
 bool vector_encoding_find(const char *name, size_t len, enum vector_encoding *out)
 {
     for (int i = 0; i < VECTOR_ENCODINGS; i++)
-        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0) {
+        if (is_name(names[i], name, len)) {
             *out = (enum vector_encoding)i;
             return true;
         }
@@ -21,6 +29,21 @@ bool vector_encoding_find(const char *name, size_t len, enum vector_encoding *ou
 const char *vector_encoding_name(enum vector_encoding encoding)
 {
     return names[encoding];
+}
+
+bool vector_chunks_find(const char *name, size_t len, enum engine_vectors *out)
+{
+    for (int i = 0; i <= VECTORS_LINES; i++)
+        if (is_name(chunks_names[i], name, len)) {
+            *out = (enum engine_vectors)i;
+            return true;
+        }
+    return false;
+}
+
+const char *vector_chunks_name(enum engine_vectors chunks)
+{
+    return chunks_names[chunks];
 }
 
 static bool has_range(enum vector_encoding encoding)
@@ -42,6 +65,12 @@ enum err_code vector_form_check(const struct vector_form *form, const struct eng
         return err_set(err, ERR_UNUSABLE,
                        "dimensions, encoding, normalize: the model answers no vectors");
     }
+    if (form->chunks == VECTORS_TOKENS &&
+        (form->dimensions > 0 || form->is_scaled || form->encoding > VECTOR_BASE64))
+        return err_set(err, ERR_UNUSABLE,
+                       "chunks: the states of tokens are neither cut nor scaled nor rounded: "
+                       "\"tokens\" takes no dimensions, no normalize, and of encoding float or "
+                       "base64");
     if (form->dimensions > info->vector_size)
         return err_set(err, ERR_UNUSABLE,
                        "dimensions: the model's vectors have %u numbers, %u are asked for",
@@ -71,10 +100,14 @@ unsigned vector_form_count(const struct vector_form *form, const struct engine_i
 }
 
 void vector_form_scale(const struct vector_form *form, const struct engine_info *info,
-                       float *vector)
+                       const struct engine_input *input, struct engine_result *result)
 {
-    if (form->is_scaled)
-        engine_normalize(vector, vector_form_size(form, info));
+    const unsigned size = vector_form_size(form, info);
+    if (!form->is_scaled || result->vector == NULL)
+        return;
+    engine_normalize(result->vector, size);
+    for (unsigned i = 0; i < input->part_count; i++)
+        engine_normalize(result->rows + (size_t)i * input->row_size, size);
 }
 
 static int quantized(float number, float least, float largest)

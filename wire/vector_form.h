@@ -29,18 +29,26 @@ enum vector_encoding {
 
 #define VECTOR_ENCODING_NAMES "float, base64, int8, uint8, binary or ubinary"
 
+#define VECTOR_CHUNKS_NAMES "lines or tokens"
+
 /* All zero: as the model gives it. */
 struct vector_form {
     unsigned dimensions; /* so many of its first numbers; 0: all */
     enum vector_encoding encoding;
-    bool is_scaled; /* to length 1, after the cut */
+    bool is_scaled;             /* to length 1, after the cut */
+    enum engine_vectors chunks; /* of which there is a vector each beside it: of lines in the same
+                                   form, of tokens their states, float or base64 */
 };
 
 /* Finds an encoding by its name [len]; false: none has it. */
 bool vector_encoding_find(const char *name, size_t len, enum vector_encoding *out);
 const char *vector_encoding_name(enum vector_encoding encoding);
+/* The same of chunks; the name of VECTORS_ONE is NULL. */
+bool vector_chunks_find(const char *name, size_t len, enum engine_vectors *out);
+const char *vector_chunks_name(enum engine_vectors chunks);
 
-/* ERR_UNUSABLE for a form that the model cannot give; the text begins with the member. */
+/* ERR_UNUSABLE for a form that the model cannot give; the text begins with the member. Chunks of a
+ * model without vectors are left to engine_prepare. */
 enum err_code vector_form_check(const struct vector_form *form, const struct engine_info *info,
                                 struct err *err);
 
@@ -48,9 +56,9 @@ enum err_code vector_form_check(const struct vector_form *form, const struct eng
 unsigned vector_form_size(const struct vector_form *form, const struct engine_info *info);
 unsigned vector_form_count(const struct vector_form *form, const struct engine_info *info);
 
-/* Scales a vector [vector_size] of the model in place, if the form asks for it: once. */
+/* Scales the vectors of an input's result in place, if the form asks for it: once. */
 void vector_form_scale(const struct vector_form *form, const struct engine_info *info,
-                       float *vector);
+                       const struct engine_input *input, struct engine_result *result);
 
 /* Number `index` of the array, of an encoding in integers. */
 int vector_form_integer(const struct vector_form *form, const struct engine_info *info,

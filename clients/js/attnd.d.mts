@@ -11,6 +11,7 @@ export interface Options {
     attention_stats?: boolean; long_text?: string; prompt_name?: string;
     candidate_labels?: string[]; hypothesis_template?: string; keep?: boolean; similar?: number;
     aggregation?: string; dimensions?: number; normalize?: boolean; encoding?: string;
+    chunks?: 'lines' | 'tokens';
     max_answer_len?: number; max_seq_len?: number; doc_stride?: number;
     handle_impossible_answer?: boolean; align_to_words?: boolean;
 }
@@ -24,6 +25,7 @@ export interface Result {
     predictions?: { label: string; score: number }[];
     value?: number; values?: Record<string, number>; embedding?: number[] | string;
     dimensions?: number; sparse?: object[]; neighbours?: object[];
+    chunks?: { start: number | null; end: number | null; embedding: number[] | string | null }[];
     spans?: { label: string; score: number; start: number; end: number; text: string }[];
     answer?: { text: string; score: number; start: number; end: number }; answers?: object[];
     explanation?: object;

@@ -82,7 +82,7 @@ static void answer_parts(const struct spec *spec, const struct window_place *pla
     for (unsigned t = 0; place->lines == NULL && t < tokens->end; t++)
         memcpy(out + t * size, tokens->x + t * tokens->stride, size * sizeof *out);
     for (unsigned i = 0; place->lines != NULL && i < place->line_count; i++) {
-        const struct input_line *line = &place->lines[i];
+        const struct input_part *line = &place->lines[i];
         const struct sentence_tokens part = {.x = tokens->x + line->first * tokens->stride,
                                              .stride = tokens->stride,
                                              .end = line->end - line->first};

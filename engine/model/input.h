@@ -13,10 +13,12 @@ struct capture;        /* model/capture.h */
 struct engine_model;   /* engine.h */
 struct question_input; /* prepare/question.h */
 
-/* A line of a text, by the rule of prepare/lines.h. */
-struct input_line {
-    unsigned first, end;  /* its tokens; the same: it has none */
-    uint32_t start, stop; /* its characters in the client's text, without the line break */
+/* A part of a text that has a vector of its own: a line, by the rule of prepare/lines.h, or a
+ * token. */
+struct input_part {
+    unsigned first, end;  /* its tokens; the same: a line has none */
+    uint32_t start, stop; /* its characters in the client's text, without the line break; stop is 0
+                             of a token that the text does not have: a special or a prompt's one */
 };
 
 /* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
@@ -40,10 +42,10 @@ struct engine_input {
     unsigned mask_count;
     const int32_t *targets; /* fill: [target_count] tokens that alone are answered; NULL: all */
     unsigned target_count;  /* each once, the lowest first */
-    const struct input_line *lines; /* embedding: [line_count] each has a vector; NULL: none has */
-    unsigned line_count;
-    unsigned row_size; /* embedding: numbers of a row of its answer, one of each line or, without
-                          lines, of each token; 0: there are none */
+    const struct input_part *parts; /* embedding: [part_count] each has a vector; NULL: none has */
+    unsigned part_count;
+    bool has_lines;            /* they are lines; else they are the tokens */
+    unsigned row_size;         /* embedding: numbers of a part's vector; 0: there are none */
     unsigned char aggregation; /* tags: enum aggregation of decide/spans.h */
     bool keeps_outside;        /* tags: parts without a tag are spans, too */
     /* The sequences of the input, one behind the other in the arrays: windows of a text, views of

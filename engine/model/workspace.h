@@ -37,7 +37,7 @@ struct window_place {
     unsigned skipped;                /* first tokens that an embedding does not pool */
     const unsigned *masks;           /* [mask_count] fill: masked tokens of the window */
     unsigned mask_count;
-    const struct input_line *lines; /* [line_count] embedding: its answers are their vectors; NULL:
+    const struct input_part *lines; /* [line_count] embedding: its answers are their vectors; NULL:
                                        they are tokens' states */
     unsigned line_count;
     unsigned row; /* of the input's rows, the first that a head of tokens writes for the window */

@@ -15,7 +15,7 @@ size_t lines_count(const char *text, size_t len, size_t most)
 }
 
 /* Writes the characters of each line, [count]. */
-static void measure(const char *text, size_t len, struct input_line *lines, size_t count)
+static void measure(const char *text, size_t len, struct input_part *lines, size_t count)
 {
     uint32_t start = 0;
     for (size_t i = 0, at = 0; i < count; i++) {
@@ -23,7 +23,7 @@ static void measure(const char *text, size_t len, struct input_line *lines, size
         const size_t bytes = feed != NULL ? (size_t)(feed - text) - at : len - at;
         const uint32_t characters = (uint32_t)utf8_count(text + at, bytes);
         const bool has_return = feed != NULL && bytes > 0 && feed[-1] == '\r';
-        lines[i] = (struct input_line){.start = start, .stop = start + characters - has_return};
+        lines[i] = (struct input_part){.start = start, .stop = start + characters - has_return};
         start += characters + 1;
         at += bytes + 1;
     }
@@ -41,7 +41,7 @@ enum err_code lines_cut(const char *text, size_t len, int64_t shift, unsigned mo
             most);
     if (count > most)
         return err_set(err, ERR_TOO_LARGE, "chunks: the text has more than %u lines", most);
-    struct input_line *lines = arena_alloc_array(arena, count, sizeof *lines);
+    struct input_part *lines = arena_alloc_array(arena, count, sizeof *lines);
     if (lines == NULL)
         return err_no_memory(err, count * sizeof *lines);
     measure(text, len, lines, count);
@@ -51,14 +51,15 @@ enum err_code lines_cut(const char *text, size_t len, int64_t shift, unsigned mo
             continue;
         while (at + 1 < count && last >= lines[at + 1].start)
             at++;
-        struct input_line *line = &lines[at];
+        struct input_part *line = &lines[at];
         if (last >= line->stop)
             continue;
         if (line->end == 0)
             line->first = t;
         line->end = t + 1;
     }
-    input->lines = lines;
-    input->line_count = (unsigned)count;
+    input->parts = lines;
+    input->part_count = (unsigned)count;
+    input->has_lines = true;
     return ERR_OK;
 }

@@ -20,7 +20,7 @@
 /* Lines of a text; `most` + 1 if there are more than that. */
 size_t lines_count(const char *text, size_t len, size_t most);
 
-/* Fills input->lines, for an input without windows. text [len] is the client's, valid UTF-8; shift:
+/* Fills input->parts, for an input without windows. text [len] is the client's, valid UTF-8; shift:
  * pipeline_text's. ERR_TOO_LARGE if not all of the text was read, or it has more than `most` lines;
  * ERR_NO_MEMORY. */
 enum err_code lines_cut(const char *text, size_t len, int64_t shift, unsigned most,

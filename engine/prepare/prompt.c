@@ -3,6 +3,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/pipeline/character_class.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* White space as Python's str.strip knows it. */
@@ -25,6 +26,22 @@ static void strip(struct pipeline_text *text)
     text->len = end - begin;
 }
 
+/* The names are told, as many as there is room for, in the words that clients of
+ * text-embeddings-inference look for. */
+static enum err_code refuse(const struct sentence_options *options, const char *name,
+                            struct err *err)
+{
+    char names[256] = "";
+    size_t len = 0;
+    for (unsigned i = 0; i < options->prompt_count; i++)
+        if (strlen(options->prompts[i].name) + strlen(", ") < sizeof names - len)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len > 0 ? ", " : "",
+                                    options->prompts[i].name);
+    return err_set(err, ERR_UNUSABLE,
+                   "prompt_name: the model has no prompt '%.80s'. Available prompts: [%s]", name,
+                   names);
+}
+
 enum err_code prompt_add(struct pipeline_text *text, unsigned *skipped,
                          const struct pipeline *pipeline, const char *name, struct arena *arena,
                          struct err *err)
@@ -35,7 +52,7 @@ enum err_code prompt_add(struct pipeline_text *text, unsigned *skipped,
     size_t offset;
     *skipped = 0;
     if (prompt == NULL)
-        return err_set(err, ERR_UNUSABLE, "prompt_name: the model has no prompt '%.80s'", name);
+        return refuse(&modules->options, name, err);
     if (text->pair_len > 0)
         return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
     if (!text->is_utf8 && !utf8_valid(text->bytes, text->len, &offset))

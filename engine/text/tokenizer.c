@@ -445,12 +445,9 @@ const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer)
 enum err_code tokenizer_texts(const struct tokenizer *tokenizer, unsigned count,
                               const char *const **texts, struct arena *arena, struct err *err)
 {
-    const struct text_model *model = &tokenizer->steps->model;
     const struct decoder *decoder = tokenizer_decoder(tokenizer);
     struct decoding decoding;
     size_t len;
-    if (model->kind == MODEL_UNIGRAM)
-        return err_set(err, ERR_UNSUPPORTED, "a %s is not supported for this task", model->name);
     if (decoder_check(decoder, err))
         return err->code;
     const char **out = arena_alloc_array(arena, count, sizeof *out);

@@ -83,9 +83,9 @@ struct decoder;
 const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer);
 
 /* *texts [count] <- each token as the text that it stands for, UTF-8: a piece of WordPiece keeps
- * its mark ("##ing"), bytes that are no UTF-8 become U+FFFD, as tokenizers decode one token. NULL:
- * no token has the id. In the arena. ERR_UNSUPPORTED for Unigram and for a decoder that is not
- * supported; ERR_NO_MEMORY. */
+ * its mark ("##ing"), one of Metaspace loses it, bytes that are no UTF-8 become U+FFFD, as
+ * tokenizers decode one token. NULL: no token has the id. In the arena. ERR_UNSUPPORTED for a
+ * decoder that is not supported; ERR_NO_MEMORY. */
 enum err_code tokenizer_texts(const struct tokenizer *tokenizer, unsigned count,
                               const char *const **texts, struct arena *arena, struct err *err);
 

@@ -75,12 +75,15 @@ static void add_number(struct codec_text *text, const char *key, unsigned long l
 }
 
 /* {"classifier": {"id2label": {"0": "..."}, "label2id": {"...": 0}}}, "reranker" likewise, or
- * {"embedding": {"pooling": "..."}}. */
+ * {"embedding": {"pooling": "mean"}}. A model of sparse vectors is one of "splade" there. */
 static void add_type(struct codec_text *text, const struct engine_info *info)
 {
     char number[32];
-    if (info->task == ENGINE_EMBED) {
-        codec_text_add(text, "{\"embedding\":{\"pooling\":\"modules.json\"}}");
+    if (info->task == ENGINE_EMBED || info->task == ENGINE_SPARSE) {
+        const char *pooling = info->task == ENGINE_SPARSE ? "splade" : info->pooling;
+        codec_text_add(text, "{\"embedding\":{\"pooling\":");
+        codec_text_string(text, strcmp(pooling, "lasttoken") == 0 ? "last_token" : pooling);
+        codec_text_add(text, "}}");
         return;
     }
     codec_text_add(text, info->reads_pairs && info->label_count == 1

@@ -48,7 +48,7 @@ const struct route route_table[] = {
     {"/embed_all", HTTP_POST, SCOPE_PREDICT,
      .says = {"teiEmbedAll",
               "Vectors of all tokens, as clients of text-embeddings-inference ask for them",
-              .schema = "TeiTokenVectors", .takes = "TeiTextsRequest", .problem = "TeiError",
+              .schema = "TeiTokenVectors", .takes = "TeiAllRequest", .problem = "TeiError",
               .can = CAN_PREDICT},
      PREDICTION(protocol_tei_all)},
     {"/embed_sparse", HTTP_POST, SCOPE_PREDICT,

@@ -4,7 +4,7 @@
  *
  *     {"inputs": "text" | ["text", {"image": "<base64>"}], "normalize": true, "dimensions": 256,
  *      "prompt_name": "query", "truncate": false}                              [[0.1, ...], ...]
- *     the same texts without normalize and dimensions: of each its tokens' last states, special
+ *     the same texts without dimensions: of each its tokens' last states, never scaled, special
  *     ones included, [[[0.1, ...], ...], ...]; or the weights above nought that a sparse model
  *     gives, [[{"index", "value"}, ...], ...]
  *     {"inputs": {"source_sentence": "text", "sentences": ["text", ...]},
@@ -89,11 +89,12 @@ out:
     return request->err.code;
 }
 
-static enum err_code parse_whole(struct request *request, enum predict_wish wish)
+static enum err_code parse_whole(struct request *request, enum predict_wish wish, const char *known)
 {
     struct json_t *root = NULL;
-    if (!open_call(request, wish, &root,
-                   "inputs, prompt_name, truncate, truncation_direction, model") &&
+    bool normalizes;
+    if (!open_call(request, wish, &root, known) &&
+        !doc_get_bool(root, "$", "normalize", &normalizes, &request->err) &&
         !texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) &&
         !texts_truncation(request, root))
         texts_items(request, doc_member(root, "inputs"), "inputs", texts_source);
@@ -101,19 +102,22 @@ static enum err_code parse_whole(struct request *request, enum predict_wish wish
     return request->err.code;
 }
 
+/* A client sends `normalize` here, too; their server leaves it out, and so is it here. */
 static enum err_code parse_all(struct service *service, struct request *request)
 {
     (void)service;
-    if (parse_whole(request, WISH_VECTOR))
+    if (parse_whole(request, WISH_VECTOR,
+                    "inputs, normalize, prompt_name, truncate, truncation_direction, model"))
         return request->err.code;
-    request->call.vectors = VECTORS_TOKENS;
+    request->call.vector.chunks = VECTORS_TOKENS;
     return ERR_OK;
 }
 
 static enum err_code parse_sparse(struct service *service, struct request *request)
 {
     (void)service;
-    return parse_whole(request, WISH_SPARSE);
+    return parse_whole(request, WISH_SPARSE,
+                       "inputs, prompt_name, truncate, truncation_direction, model");
 }
 
 static enum err_code parse_similarity(struct service *service, struct request *request)
@@ -241,9 +245,9 @@ static size_t reply_bytes(const struct request *request, size_t *text)
         size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
         if (request->call.wish == WISH_SPARSE)
             numbers = memory_product(row_info(row)->vocab_size, WEIGHT_BYTES);
-        if (request->call.vectors == VECTORS_TOKENS)
+        if (request->call.vector.chunks == VECTORS_TOKENS)
             numbers = memory_product(
-                need_of(request, row).tokens,
+                need_of(request, row).parts,
                 memory_product(1 + row_info(row)->hidden_size, WRITING_NUMBER_BYTES));
         *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row)));
     }

@@ -9,7 +9,7 @@ static bool can_be_kept(const struct request *request, const struct row *row)
 {
     const enum engine_task task = row_info(row)->task;
     return !request->call.explain && request->call.similar == 0 && row->labels == NULL &&
-           request->call.vectors == VECTORS_ONE &&
+           request->call.vector.chunks == VECTORS_ONE &&
            (task == ENGINE_CLASSIFY || task == ENGINE_REGRESS || task == ENGINE_EMBED);
 }
 

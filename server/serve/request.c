@@ -112,7 +112,7 @@ struct engine_source request_source(const struct request *request, unsigned inde
                                              .text_tokens_max = config->text_tokens_max,
                                              .aggregation = request->call.aggregation,
                                              .keeps_outside = request->call.keeps_outside,
-                                             .vectors = request->call.vectors};
+                                             .vectors = request->call.vector.chunks};
     source.targets = request->call.targets;
     source.target_count = request->call.target_count;
     source.prompt_name = request->call.prompt_name;

@@ -319,9 +319,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         return row->err.code;
     row->answer.text = source.kind == ENGINE_TEXT ? source.bytes : NULL;
     row->answer.text_len = source.len;
-    row->answer.lines = row->input.lines;
-    row->answer.line_count = row->input.line_count;
-    row->answer.line_size = row->input.row_size;
+    row->answer.input = &row->input;
     if (claim_has_likeness(service, row)) {
         row->likeness = arena_alloc(arena, row->model->info->classifier_size);
         if (row->likeness == NULL)

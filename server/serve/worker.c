@@ -40,11 +40,7 @@ static void answer(struct row *row)
 {
     struct served_model *model = row->model;
     row_answer(row);
-    if (row->answer.result.vector != NULL)
-        vector_form_scale(&row->answer.vector, row->answer.info, row->answer.result.vector);
-    for (unsigned i = 0; row->answer.lines != NULL && i < row->answer.line_count; i++)
-        vector_form_scale(&row->answer.vector, row->answer.info,
-                          row->answer.result.rows + (size_t)i * row->answer.line_size);
+    vector_form_scale(&row->answer.vector, row->answer.info, &row->input, &row->answer.result);
     if (row->likeness != NULL)
         likeness_take(row->likeness, row->answer.result.features, model->info->classifier_size);
     if (row->compared != NULL)

@@ -26,10 +26,13 @@ TEXTS = ["SCAN chain 3 FAIL", "leakage at pin 7", "a b", "VDD short, bin 4", "ü
 LABELS = ["leakage", "scan", "timing"]
 TOLERANCE = 1e-6
 PARTS = {"ner-bert-0": "tags/ner-bert-0", "ner-xlmr-0": "tags/ner-xlmr-0", "qa-bert-0": "answers/qa-bert-0",
-         "mlm-bert-0": "vocabulary/mlm-bert-0", "mlm-roberta-0": "vocabulary/mlm-roberta-0"}
+         "mlm-bert-0": "vocabulary/mlm-bert-0", "mlm-roberta-0": "vocabulary/mlm-roberta-0",
+         "mlm-xlmr-0": "vocabulary/mlm-xlmr-0"}
 RECORDED = 1e-4  # of numbers that transformers' pipelines gave
 STRATEGIES = ["none", "simple", "first", "max", "average"]
-NAMES = ["classes", "ranks", "vectors", "wafers", "any", *PARTS, "entails"]
+MODELS = {"classes": "golden/bert-5", "ranks": "rerank/rerank-bert-0", "vectors": "embedding/st-bert-0",
+          "wafers": "golden/vit-0", "any": "golden/clip-0", **PARTS, "weights": "vocabulary/splade-bert-0"}
+NAMES = [*MODELS, "entails"]
 
 
 def entailing_model(into):
@@ -44,28 +47,27 @@ def entailing_model(into):
 
 
 class Server:
-    def __init__(self, folder):
-        entailing = pathlib.Path(folder, "entails")
-        entailing.mkdir()
-        entailing_model(entailing)
-        models = {"classes": "golden/bert-5", "ranks": "rerank/rerank-bert-0", "vectors": "embedding/st-bert-0",
-                  "wafers": "golden/vit-0", "any": "golden/clip-0", **PARTS}
-        options = [word for name, path in models.items() for word in ("--model", f"{name}={ROOT}/tests/data/{path}")]
-        self.process = subprocess.Popen(
-            [ROOT / BUILD / "attnd", "--listen", "127.0.0.1:0", *options, "--model", f"entails={entailing}",
-             "--models-root", ROOT / "tests/data", "--state-dir", pathlib.Path(folder, "state")],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    def __init__(self, names, *options):
+        models = [word for name in names for word in ("--model", f"{name}={ROOT}/tests/data/{MODELS[name]}")]
+        self.process = subprocess.Popen([ROOT / BUILD / "attnd", "--listen", "127.0.0.1:0", *models, *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = re.search(r"http://\S+", self.process.stdout.readline())[0]
 
-    def stop(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.terminate()
         self.process.wait()
 
-    def predict(self, **body):
-        request = urllib.request.Request(self.url + "/predict", json.dumps(body).encode(),
+    def ask(self, path, body):
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(),
                                          {"Content-Type": "application/json"})
         with urllib.request.urlopen(request) as reply:
             return json.load(reply)
+
+    def predict(self, **body):
+        return self.ask("/predict", body)
 
 
 class Tally:
@@ -122,6 +124,14 @@ class Native:
 
     def vector(self, text):
         return self.server.predict(model="vectors", text=text)["embedding"]
+
+    def states(self, text, **options):
+        answer = self.server.predict(model="vectors", text=text, chunks="tokens", **options)
+        return [chunk["embedding"] for chunk in answer["chunks"]]
+
+    def weights(self, text):
+        return [{"index": one["index"], "value": one["value"]}
+                for one in self.server.predict(model="weights", text=text)["sparse"]]
 
     def image(self):
         return base64.b64encode(PICTURE.read_bytes()).decode()
@@ -203,7 +213,7 @@ def run_pipelines(native, url):
         tally.expect(best.answer, right["text"], "question_answering, the best")
         tally.expect([best.score, best.start, best.end], [right["score"], right["start"], right["end"]],
                      "question_answering, the best")
-    for name in ("mlm-bert-0", "mlm-roberta-0"):
+    for name in ("mlm-bert-0", "mlm-roberta-0", "mlm-xlmr-0"):
         for case in recorded(name):
             if len(case["masks"]) == 1:  # the client has no form for several
                 found = [dict(one) for one in at[name].fill_mask(case["text"])]
@@ -346,6 +356,108 @@ def run_langchain(native, url):
     return tally
 
 
+def tokens_of(tokenizer, text, has_specials=True):
+    """What text-embeddings-inference tells of tokens, by the tokenizers package."""
+    encoding = tokenizer.encode(text)
+    tokens = []
+    for id_, (start, stop), string, is_special in zip(encoding.ids, encoding.offsets, encoding.tokens,
+                                                      encoding.special_tokens_mask):
+        if is_special and has_specials:
+            tokens.append({"id": id_, "text": string, "special": True})
+        elif not is_special:
+            tokens.append({"id": id_, "text": text[start:stop], "special": False,
+                           "start": len(text[:start].encode()), "stop": len(text[:stop].encode())})
+    return tokens
+
+
+def run_tei_client(_, url):
+    """A server for each model, as the client knows them: by what /info says of the only one."""
+    from tei_client import HttpClient
+    from tokenizers import Tokenizer
+    tally = Tally("tei-client", importlib.metadata.version("tei-client"))
+    with Server(["vectors"]) as server:
+        native, client = Native(server), HttpClient(server.url)
+        tokenizer = Tokenizer.from_file(str(ROOT / "tests/data" / MODELS["vectors"] / "tokenizer.json"))
+        tokenizer.no_truncation()
+        info = client.info()
+        tally.expect([client.health(), info.server_model_id, client.model_type.value, info.server_model_metadata.pooling],
+                     [True, "vectors", "embedding", "mean"], "info")
+        tally.expect(sorted(client.prompt_names()), ["document", "query"], "prompt_names")
+        tally.expect(client.embed(TEXTS), [native.vector(text) for text in TEXTS], "embed")
+        tally.expect(client.embed_all(TEXTS), [native.states(text) for text in TEXTS], "embed_all")
+        for text in TEXTS:
+            tally.expect(client.embed(text), [native.vector(text)], "embed of a text")
+            query = native.server.predict(text=text, prompt_name="query")["embedding"]
+            tally.expect(client.embed(text, prompt_name="query", truncate=True), [query], "embed with a prompt")
+            tally.expect(client.embed_all(text, prompt_name="query"), [native.states(text, prompt_name="query")],
+                         "embed_all with a prompt")
+            for has_specials in (True, False):
+                found = client.tokenize(text, add_special_tokens=has_specials)[0]
+                tally.expect([token.model_dump() for token in found.tokens], tokens_of(tokenizer, text, has_specials),
+                             "tokenize")
+            ids = tokenizer.encode(text).ids
+            tally.expect(client.decode(ids), [tokenizer.decode(ids)], "decode")
+            tally.expect(client.decode([ids, ids[:2]], skip_special_tokens=False),
+                         [tokenizer.decode(ids, skip_special_tokens=False),
+                          tokenizer.decode(ids[:2], skip_special_tokens=False)], "decode of two, special tokens too")
+    with Server(["ranks"]) as server:
+        native, client = Native(server), HttpClient(server.url)
+        tally.expect([client.model_type.value, len(client.info().server_model_metadata.id2label)], ["reranker", 1], "info")
+        for query in TEXTS:
+            for raw in (False, True):
+                found = client.rerank(query, TEXTS, return_text=True, raw_scores=raw).ranks
+                tally.expect([[one.index, one.score if raw is False else 1 / (1 + math.exp(-one.score)), one.text]
+                              for one in found], [[i, score, TEXTS[i]] for i, score in native.rank(query, TEXTS)],
+                             f"rerank, raw scores {raw}")
+    with Server(["classes"]) as server:
+        native, client = Native(server), HttpClient(server.url)
+        tally.expect(client.model_type.value, "classifier", "info")
+        pairs_of_scores = [[[one.label, one.score] for one in row.scores] for row in client.classify(TEXTS)]
+        tally.expect(pairs_of_scores, [native.labels("classes", text=text) for text in TEXTS], "classify")
+        found = client.classify(("scan", "pin"))[0].scores
+        tally.expect([[one.label, one.score] for one in found], native.labels("classes", text="scan", text_pair="pin"),
+                     "classify a pair")
+    return tally
+
+
+def run_tei(native, url):
+    """Routes of text-embeddings-inference through huggingface_hub, or as its documents write the calls."""
+    import huggingface_hub
+    tally = Tally("text-embeddings-inference's routes, by `huggingface_hub` or plain", huggingface_hub.__version__)
+    at = {route: huggingface_hub.InferenceClient(f"{url}/{route}") for route in ("embed", "embed_all", "similarity")}
+    for text in TEXTS:
+        tally.expect(at["embed"].feature_extraction(text, normalize=True, truncate=True).tolist(), [native.vector(text)],
+                     "/embed")
+        tally.expect(at["embed_all"].feature_extraction(text).tolist(), [native.states(text)], "/embed_all")
+        tally.expect(native.server.ask("/embed_sparse", {"inputs": text}), [native.weights(text)], "/embed_sparse")
+        tally.expect(native.server.ask("/predict", {"inputs": text}),
+                     [{"label": label, "score": score} for label, score in native.labels("classes", text=text)], "/predict")
+    tally.expect(at["similarity"].sentence_similarity(TEXTS[0], other_sentences=TEXTS[1:]),
+                 [native.cosine(TEXTS[0], text) for text in TEXTS[1:]], "/similarity")
+    tally.expect(native.server.ask("/embed_sparse", {"inputs": TEXTS}), [native.weights(text) for text in TEXTS],
+                 "/embed_sparse of a list")
+    with urllib.request.urlopen(f"{url}/health") as reply:
+        tally.expect([reply.status, reply.read()], [200, b""], "/health")
+    with urllib.request.urlopen(f"{url}/info?model=weights") as reply:
+        tally.expect(json.load(reply)["model_type"], {"embedding": {"pooling": "splade"}}, "/info")
+    tally.refuses(lambda: native.server.ask("/embed", {"inputs": []}), "an empty list")
+    tally.refuses(lambda: native.server.ask("/decode", {"ids": [2 ** 30]}), "an id without a token")
+    return tally
+
+
+def run_llama_index_rerank(native, url):
+    from llama_index.core.schema import NodeWithScore, TextNode
+    from llama_index.postprocessor.tei_rerank import TextEmbeddingInference
+    name = "llama-index-postprocessor-tei-rerank"
+    tally = Tally(name, importlib.metadata.version(name))
+    reranker = TextEmbeddingInference(base_url=url, top_n=len(TEXTS))
+    for query in TEXTS:
+        nodes = [NodeWithScore(node=TextNode(text=text, id_=str(i))) for i, text in enumerate(TEXTS)]
+        found = reranker.postprocess_nodes(nodes, query_str=query)
+        tally.expect([[int(one.node.node_id), one.score] for one in found], native.rank(query, TEXTS), "rerank")
+    return tally
+
+
 def run_llama_index(native, url):
     from llama_index.embeddings.text_embeddings_inference import TextEmbeddingsInference
     name = "llama-index-embeddings-text-embeddings-inference"
@@ -417,24 +529,25 @@ def run_javascript(native, url):
     return tally
 
 
-RUNS = [run_huggingface_hub, run_pipelines, run_openai, run_cohere, run_langchain, run_llama_index, run_evaluation, run_javascript,
-        run_kserve, run_tritonclient]
+RUNS = [run_huggingface_hub, run_pipelines, run_tei, run_tei_client, run_openai, run_cohere, run_langchain, run_llama_index,
+        run_llama_index_rerank, run_evaluation, run_javascript, run_kserve, run_tritonclient]
 
 
 def main():
     only = sys.argv[1:]
     tallies = []
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder)
-        try:
+        entailing = pathlib.Path(folder, "entails")
+        entailing.mkdir()
+        entailing_model(entailing)
+        with Server(MODELS, "--model", f"entails={entailing}", "--models-root", ROOT / "tests/data",
+                    "--state-dir", pathlib.Path(folder, "state")) as server:
             for run in RUNS:
                 if not only or run.__name__.removeprefix("run_") in only:
                     try:
                         tallies.append(run(Native(server), server.url))
                     except ImportError as missing:
                         print(f"  {run.__name__}: not run: {missing}")
-        finally:
-            server.stop()
     print("| client | version | calls | differences |\n|---|---|---|---|")
     for tally in tallies:
         print(f"| {tally.name} | {tally.version} | {tally.calls} | {tally.differences} |")

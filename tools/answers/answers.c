@@ -131,6 +131,7 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .info = info,
                             .result = *result,
                             .vector = model->asking.vector,
+                            .input = &row->prepared,
                             .explanation = model->options->explain ? &explanation : NULL,
                             .text = row->text,
                             .text_len = row->text_len};
@@ -138,8 +139,7 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
         return NULL;
     }
-    if (result->vector != NULL)
-        vector_form_scale(&model->asking.vector, info, result->vector);
+    vector_form_scale(&model->asking.vector, info, &row->prepared, &answer.result);
     if (model->options->explain &&
         engine_explain(model->engine, &source, &row->prepared, &model->options->how, result->label,
                        &row->arena, &explanation, &row->err))

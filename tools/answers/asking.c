@@ -41,6 +41,10 @@ enum err_code asking_set(struct asking *out, const char *name, const char *value
         return vector_encoding_find(value, len, &out->vector.encoding)
                    ? ERR_OK
                    : err_set(err, ERR_UNUSABLE, "expected " VECTOR_ENCODING_NAMES);
+    if (strcmp(key, "chunks") == 0)
+        return vector_chunks_find(value, len, &out->vector.chunks)
+                   ? ERR_OK
+                   : err_set(err, ERR_UNUSABLE, "expected " VECTOR_CHUNKS_NAMES);
     if (strcmp(key, "question") == 0) {
         question->text = value;
         question->len = len;
@@ -92,6 +96,8 @@ enum err_code asking_check(const struct asking *asking, unsigned tasks, struct e
     if (forms(&asking->vector) && (tasks >> ENGINE_EMBED & 1) == 0)
         return err_set(err, ERR_UNUSABLE,
                        "dimensions, encoding, normalize: the model answers no vectors");
+    if (asking->vector.chunks != VECTORS_ONE && (tasks >> ENGINE_EMBED & 1) == 0)
+        return err_set(err, ERR_UNUSABLE, "chunks: the model answers no vectors");
     return ERR_OK;
 }
 
@@ -123,6 +129,9 @@ void asking_write(char out[ASKING_JSON_BYTES], const struct asking *asking)
     if (asking->vector.encoding != VECTOR_FLOAT)
         len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"encoding\":\"%s\",",
                         vector_encoding_name(asking->vector.encoding));
+    if (asking->vector.chunks != VECTORS_ONE)
+        len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"chunks\":\"%s\",",
+                        vector_chunks_name(asking->vector.chunks));
     snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "%s%s%s",
              question->may_be_empty ? "\"handle_impossible_answer\":true," : "",
              question->keeps_tokens ? "\"align_to_words\":false," : "",

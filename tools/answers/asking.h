@@ -20,8 +20,8 @@ struct asking {
 };
 
 /* Sets aggregation, question, doc_stride, max_seq_len, max_answer_len, handle_impossible_answer,
- * align_to_words, dimensions, encoding or normalize; '-' counts as '_'. The question borrows the
- * value. NULL: a flag that is given. ERR_UNUSABLE says what is expected. */
+ * align_to_words, dimensions, encoding, chunks or normalize; '-' counts as '_'. The question
+ * borrows the value. NULL: a flag that is given. ERR_UNUSABLE says what is expected. */
 enum err_code asking_set(struct asking *out, const char *name, const char *value, struct err *err);
 
 /* tasks: 1 << enum engine_task of each model that may answer. ERR_UNUSABLE names what none of them

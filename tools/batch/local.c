@@ -35,6 +35,7 @@ enum err_code local_open(struct local **out, const struct local_model *model, st
     local->reader.model = model->answers.engine;
     local->reader.prompt_name = model->options->answers.prompt_name;
     local->reader.reading.aggregation = model->answers.asking.aggregation;
+    local->reader.reading.vectors = model->answers.asking.vector.chunks;
     return answers_open(&local->answers, &model->answers, err);
 }
 

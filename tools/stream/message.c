@@ -51,6 +51,7 @@ static enum err_code prepare(const struct message *message, const struct engine_
         out->text = source->bytes;
         out->text_len = source->len;
         source->reading.aggregation = message->asking.aggregation;
+        source->reading.vectors = message->asking.vector.chunks;
         source->question = message->asking.question;
     }
     if (own.text != NULL) {

@@ -225,6 +225,11 @@ static const struct {
     [SENTENCE_LAST_TOKEN] = {"lasttoken", "pooling_mode_lasttoken"},
 };
 
+const char *sentence_mode_name(enum sentence_mode mode)
+{
+    return modes[mode].name;
+}
+
 /* Adds the mode of this name; NULL: the value was no string. */
 static enum err_code add_mode(struct sentence_pooling *out, const char *name, const char *place,
                               struct err *err)

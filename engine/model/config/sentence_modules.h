@@ -87,6 +87,9 @@ struct sentence_modules {
     struct sentence_options options;
 };
 
+/* "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean" or "lasttoken". */
+const char *sentence_mode_name(enum sentence_mode mode);
+
 /* Reads a pooling: the name of a mode, or a list of names in the order of the result. `place` is
  * the value's, for error texts. ERR_UNSUPPORTED, ERR_UNUSABLE. */
 enum err_code sentence_pooling_read(struct sentence_pooling *out, const struct json_t *value,

@@ -40,6 +40,12 @@
     BERT_NAMES(root), .tensors[TENSOR_BARE_POOLER] = root ".pooler.dense",                         \
     DENSE_HEAD(ACTIVATION_TANH)
 
+/* RobertaLMHead, which these families share. */
+#define ROBERTA_HEADS(class)                                                                       \
+    .fills_by_gelu = true, .tensors[TENSOR_MLM_TRANSFORM] = "lm_head.dense",                       \
+    .tensors[TENSOR_MLM_NORM] = "lm_head.layer_norm", .tensors[TENSOR_MLM_BIAS] = "lm_head",       \
+    .architectures[HEAD_FILL] = class "ForMaskedLM", TEXT_HEADS(class)
+
 const struct family family_texts[] = {
     {
         /* Devlin et al. 2019 */
@@ -101,12 +107,7 @@ const struct family family_texts[] = {
         ROBERTA("roberta"),
         .prunes_heads = true,
         .default_vocab = 50265,
-        .fills_by_gelu = true,
-        .tensors[TENSOR_MLM_TRANSFORM] = "lm_head.dense",
-        .tensors[TENSOR_MLM_NORM] = "lm_head.layer_norm",
-        .tensors[TENSOR_MLM_BIAS] = "lm_head",
-        .architectures[HEAD_FILL] = "RobertaForMaskedLM",
-        TEXT_HEADS("Roberta"),
+        ROBERTA_HEADS("Roberta"),
     },
     {
         /* Conneau et al. 2020 */
@@ -114,7 +115,7 @@ const struct family family_texts[] = {
         .model_type = "xlm-roberta",
         ROBERTA("roberta"),
         .prunes_heads = true,
-        TEXT_HEADS("XLMRoberta"),
+        ROBERTA_HEADS("XLMRoberta"),
     },
     {
         /* Martin et al. 2020: RoBERTa under another name */
@@ -122,7 +123,7 @@ const struct family family_texts[] = {
         .model_type = "camembert",
         ROBERTA("roberta"),
         .prunes_heads = true,
-        TEXT_HEADS("Camembert"),
+        ROBERTA_HEADS("Camembert"),
     },
     {
         /* Baevski et al. 2022 */
@@ -130,7 +131,7 @@ const struct family family_texts[] = {
         .model_type = "data2vec-text",
         ROBERTA("data2vec_text"),
         .prunes_heads = true,
-        TEXT_HEADS("Data2VecText"),
+        ROBERTA_HEADS("Data2VecText"),
     },
     {
         /* Sun et al. 2019: BERT, except embeddings of tasks, which few checkpoints use */

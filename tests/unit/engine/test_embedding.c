@@ -138,8 +138,9 @@ START_TEST(an_embedding_model_refuses_what_it_cannot_obey)
     struct fixture f;
     struct engine_input input;
     setup(&f, "st-bert-0");
-    expect_refused(&f, text_source_with("a", .prompt_name = "no"),
-                   "prompt_name: the model has no prompt 'no'");
+    expect_refused(
+        &f, text_source_with("a", .prompt_name = "no"),
+        "prompt_name: the model has no prompt 'no'. Available prompts: [query, document]");
     expect_refused(&f, text_source_with("a", .pair = "b", .pair_len = 1),
                    "the model reads one text, not a pair");
     expect_refused(&f, text_source_with("a", .reading.long_text = LONG_TEXT_WINDOWS),
@@ -177,16 +178,22 @@ START_TEST(the_need_of_a_text_with_a_prompt_is_an_upper_bound)
     for (int n = 0; n < 2; n++) {
         struct fixture f;
         setup(&f, names[n]);
-        for (size_t i = 0; i < 9; i++) {
+        for (size_t i = 0; i < 27; i++) {
             struct engine_input input;
+            struct engine_result result = {0};
             struct arena arena;
             arena_init(&arena);
             const struct engine_source *source =
-                text_source_with(texts[i / 3], .prompt_name = prompts[i % 3]);
+                text_source_with(texts[i / 3 % 3], .prompt_name = prompts[i % 3],
+                                 .reading.vectors = (enum engine_vectors)(i / 9));
             const struct engine_need need = engine_need(f.model, source);
             ck_assert_msg(!engine_prepare(f.model, source, NULL, &arena, &input, &f.err), "%s",
                           f.err.text);
             ck_assert_uint_ge(need.kept + need.passing, arena.bytes);
+            ck_assert_int_eq(input.part_count > 0, i / 9 != VECTORS_ONE);
+            ck_assert_uint_ge(need.parts, input.part_count);
+            ck_assert(!engine_result_rows(&result, f.model, &input, &arena, &f.err));
+            ck_assert_uint_ge(need.kept + need.passing + need.answer, arena.bytes);
             arena_deinit(&arena);
         }
         drop(&f);

@@ -115,10 +115,10 @@ static void expect_filled(struct fixture *f, const struct json_t *one,
 
 START_TEST(masked_tokens_are_filled_as_transformers_does)
 {
-    static const char *const names[] = {"mlm-bert-0", "mlm-roberta-0"};
-    static const char *const masks[] = {"[MASK]", "<mask>"};
+    static const char *const names[] = {"mlm-bert-0", "mlm-roberta-0", "mlm-xlmr-0"};
+    static const char *const masks[] = {"[MASK]", "<mask>", "<mask>"};
     static struct engine_result results[CASES_MAX];
-    for (int n = 0; n < 2; n++) {
+    for (int n = 0; n < 3; n++) {
         struct fixture f;
         setup(&f, names[n]);
         ck_assert_str_eq(f.info->mask_token, masks[n]);

@@ -42,7 +42,9 @@ static struct codec_row row_of(const void *context, unsigned index)
     return (struct codec_row){.info = row->answer.info,
                               .answer = &row->answer,
                               .err = &row->err,
-                              .spans = row->answer.result.span_count};
+                              .spans = row->answer.result.span_count,
+                              .chunks =
+                                  row->answer.input != NULL ? row->answer.input->part_count : 0};
 }
 
 static struct row good_row(void)
@@ -323,6 +325,54 @@ START_TEST(a_reply_of_answers_takes_no_more_than_its_bound)
 }
 END_TEST
 
+/* Numbers as long as they can be, and a token more than the text's characters. */
+START_TEST(a_reply_of_chunks_takes_no_more_than_its_bound)
+{
+    enum { WIDTH = 48, HIDDEN = 64, PARTS = 40 };
+    static const char *const asked[] = {"\"tokens\"", "\"tokens\", \"encoding\": \"base64\"",
+                                        "\"lines\"", "\"lines\", \"encoding\": \"base64\"",
+                                        "\"lines\", \"encoding\": \"binary\""};
+    const struct engine_info vectors = {
+        .task = ENGINE_EMBED, .vector_size = WIDTH, .hidden_size = HIDDEN};
+    static float numbers[PARTS * HIDDEN];
+    static struct input_part parts[PARTS];
+    for (unsigned i = 0; i < PARTS * HIDDEN; i++)
+        numbers[i] = -1.23456789e-30f;
+    for (unsigned i = 0; i < PARTS; i++)
+        parts[i] = (struct input_part){i, i + 1, 4294967290, 4294967295};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const bool has_lines = strstr(asked[i], "lines") != NULL;
+        const struct engine_input input = {.parts = parts,
+                                           .part_count = PARTS,
+                                           .has_lines = has_lines,
+                                           .row_size = has_lines ? WIDTH : HIDDEN};
+        struct call_fixture fixture;
+        struct row row = good_row();
+        const struct codec_rows rows = {&row, row_of};
+        size_t text, len;
+        char body[128];
+        snprintf(body, sizeof body, "{\"text\": \"a\", \"chunks\": %s}", asked[i]);
+        call_fixture_setup(&fixture, body);
+        ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+        row.answer.info = &vectors;
+        row.answer.vector = fixture.call.vector;
+        row.answer.input = &input;
+        row.answer.result =
+            (struct engine_result){.task = ENGINE_EMBED, .vector = numbers, .rows = numbers};
+        const size_t all = codec_reply_bytes(&fixture.call, "x-1", &rows, &text);
+        now_bytes = most_bytes = 0;
+        json_set_alloc_funcs(measuring_malloc, measuring_free);
+        struct codec_reply *reply =
+            codec_reply_begin(&fixture.call, "x-1", &rows, text, &fixture.arena);
+        ck_assert_ptr_nonnull(codec_reply_end(reply, &timing, &len));
+        json_set_alloc_funcs(malloc, free);
+        ck_assert_uint_le(len + 1, text);
+        ck_assert_uint_le(len + 1 + most_bytes, all);
+        call_fixture_drop(&fixture);
+    }
+}
+END_TEST
+
 START_TEST(reply_replaces_times_that_are_no_numbers)
 {
     struct call_fixture fixture;
@@ -468,6 +518,7 @@ END_TEST
 SUITE("codec_reply", a_reply_takes_no_more_than_its_bound_whatever_the_texts_are,
       a_reply_of_spans_takes_no_more_than_its_bound,
       a_reply_of_answers_takes_no_more_than_its_bound,
+      a_reply_of_chunks_takes_no_more_than_its_bound,
       reply_has_the_members_of_the_contract_in_its_order, reply_has_a_null_digest_until_it_is_known,
       reply_echoes_the_context_verbatim, results_carry_the_ids_and_contexts_of_their_inputs,
       reply_to_inputs_has_results_in_order_and_problems_in_place,

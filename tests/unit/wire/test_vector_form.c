@@ -39,14 +39,22 @@ END_TEST
 
 START_TEST(a_cut_vector_is_scaled_only_if_asked)
 {
-    float cut[SIZE];
+    float cut[SIZE], lines[2][SIZE];
+    const struct engine_input input = {.part_count = 2, .row_size = SIZE};
+    struct engine_result result = {.vector = cut, .rows = lines[0]};
     memcpy(cut, vector, sizeof cut);
-    vector_form_scale(&(struct vector_form){.dimensions = 2}, &info, cut);
+    memcpy(lines[0], vector, sizeof cut);
+    memcpy(lines[1], vector, sizeof cut);
+    vector_form_scale(&(struct vector_form){.dimensions = 2}, &info, &input, &result);
     ck_assert_mem_eq(cut, vector, sizeof cut);
-    vector_form_scale(&(struct vector_form){.dimensions = 2, .is_scaled = true}, &info, cut);
+    ck_assert_mem_eq(lines[1], vector, sizeof cut);
+    vector_form_scale(&(struct vector_form){.dimensions = 2, .is_scaled = true}, &info, &input,
+                      &result);
     ck_assert_float_eq_tol(cut[0], -2 / sqrtf(5), 1e-7f);
     ck_assert_float_eq_tol(cut[1], -1 / sqrtf(5), 1e-7f);
     ck_assert_float_eq(cut[2], vector[2]);
+    ck_assert_mem_eq(lines[0], cut, sizeof cut);
+    ck_assert_mem_eq(lines[1], cut, sizeof cut);
 }
 END_TEST
 

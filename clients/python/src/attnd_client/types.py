@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     dimensions: int
     normalize: bool
     encoding: str
+    chunks: str
     max_answer_len: int
     max_seq_len: int
     doc_stride: int
@@ -64,6 +65,7 @@ class Result(Problem, total=False):
     spans: List[Mapping[str, Any]]
     answer: Mapping[str, Any]
     answers: List[Mapping[str, Any]]
+    chunks: List[Mapping[str, Any]]
     sparse: List[Mapping[str, Any]]
     neighbours: List[Mapping[str, Any]]
     explanation: Mapping[str, Any]

@@ -21,7 +21,7 @@ static enum err_code cut(struct engine_input *input, const char *text, int64_t s
     return lines_cut(text, strlen(text), shift, MOST, arena, input, &err);
 }
 
-static void expect(const struct input_line *line, uint32_t start, uint32_t stop, unsigned first,
+static void expect(const struct input_part *line, uint32_t start, uint32_t stop, unsigned first,
                    unsigned end)
 {
     ck_assert_uint_eq(line->start, start);
@@ -38,11 +38,11 @@ START_TEST(lines_have_the_tokens_whose_last_character_they_have)
     struct engine_input input;
     arena_init(&arena);
     ck_assert_int_eq(cut(&input, "a\n\n\nbc\r\n", 0, &tokens, &arena), ERR_OK);
-    ck_assert_uint_eq(input.line_count, 4);
-    expect(&input.lines[0], 0, 1, 1, 2);
-    expect(&input.lines[1], 2, 2, 0, 0);
-    expect(&input.lines[2], 3, 3, 0, 0);
-    expect(&input.lines[3], 4, 6, 3, 5);
+    ck_assert_uint_eq(input.part_count, 4);
+    expect(&input.parts[0], 0, 1, 1, 2);
+    expect(&input.parts[1], 2, 2, 0, 0);
+    expect(&input.parts[2], 3, 3, 0, 0);
+    expect(&input.parts[3], 4, 6, 3, 5);
     arena_deinit(&arena);
 }
 END_TEST
@@ -59,14 +59,14 @@ START_TEST(lines_leave_out_the_tokens_of_a_prompt)
                          "a\nb",
                          3, &tokens, &arena),
                      ERR_OK);
-    ck_assert_uint_eq(input.line_count, 2);
-    expect(&input.lines[0], 0, 2, 2, 3);
-    expect(&input.lines[1], 3, 4, 3, 4);
+    ck_assert_uint_eq(input.part_count, 2);
+    expect(&input.parts[0], 0, 2, 2, 3);
+    expect(&input.parts[1], 3, 4, 3, 4);
     /* a text whose first two characters, a space and a line break, are gone */
     static const struct tokens stripped = {3, {0, 0, 0}, {0, 1, 0}};
     ck_assert_int_eq(cut(&input, " \nx", -2, &stripped, &arena), ERR_OK);
-    expect(&input.lines[0], 0, 1, 0, 0);
-    expect(&input.lines[1], 2, 3, 1, 2);
+    expect(&input.parts[0], 0, 1, 0, 0);
+    expect(&input.parts[1], 2, 3, 1, 2);
     arena_deinit(&arena);
 }
 END_TEST

@@ -22,6 +22,7 @@ static void start(void)
                                           "qa-bert-0=" ANSWERS "qa-bert-0", "--model",
                                           "mlm-bert-0=" WORDS "mlm-bert-0", "--model",
                                           "mlm-roberta-0=" WORDS "mlm-roberta-0", "--model",
+                                          "mlm-xlmr-0=" WORDS "mlm-xlmr-0", "--model",
                                           "splade=" WORDS "splade-bert-0", NULL});
 }
 
@@ -170,9 +171,9 @@ END_TEST
 
 START_TEST(hf_parts_are_the_words_of_the_pipeline)
 {
-    static const char *const models[] = {"mlm-bert-0", "mlm-roberta-0"};
+    static const char *const models[] = {"mlm-bert-0", "mlm-roberta-0", "mlm-xlmr-0"};
     start();
-    for (int m = 0; m < 2; m++) {
+    for (int m = 0; m < 3; m++) {
         json_t *root = cases_of(WORDS, models[m]), *one;
         size_t i;
         json_array_foreach(of(root, "cases"), i, one)

@@ -99,7 +99,11 @@ START_TEST(tei_gives_the_vectors_of_all_tokens)
     struct reply native = ask("/predict", "{\"model\":\"means\",\"text\":\"leak at pin 7\"}");
     struct reply all =
         ask_of("/embed_all", "{\"model\":\"means\",\"inputs\":\"", "leak at pin 7", "\"}");
+    struct reply scaled = ask_of("/embed_all", "{\"model\":\"means\",\"inputs\":\"",
+                                 "leak at pin 7", "\",\"normalize\":true}");
     struct reply cut = ask("/tokenize", "{\"model\":\"means\",\"inputs\":\"leak at pin 7\"}");
+    ck_assert(json_equal(scaled.json, all.json));
+    reply_free(&scaled);
     const json_t *right = json_object_get(native.json, "embedding");
     ck_assert_uint_eq(json_array_size(rows_of(&all)), json_array_size(rows_of(&cut)));
     ck_assert_int_eq(atoi(reply_header(&all, "x-compute-tokens")),
@@ -147,6 +151,75 @@ START_TEST(tei_states_of_a_line_make_its_vector)
     reply_free(&cut);
     reply_free(&lines);
     reply_free(&query);
+    stop();
+}
+END_TEST
+
+/* The places are those of /tokenize, but in the client's text: the prompt's tokens have none. */
+START_TEST(chunks_of_tokens_are_their_states_with_their_places)
+{
+    static const char text[] = "leak at pin 7";
+    start();
+    struct reply all = ask_of(
+        "/embed_all", "{\"model\":\"means\",\"prompt_name\":\"query\",\"inputs\":\"", text, "\"}");
+    struct reply cut = ask_of("/tokenize", "{\"model\":\"means\",\"inputs\":\"", text, "\"}");
+    struct reply native =
+        ask_of("/predict", "{\"model\":\"means\",\"prompt_name\":\"query\",\"text\":\"", text,
+               "\",\"chunks\":\"tokens\"}");
+    struct reply coded = ask_of("/predict?chunks=tokens&encoding=base64",
+                                "{\"model\":\"means\",\"inputs\":[{\"text\":\"", text, "\"}]}");
+    const json_t *chunks = json_object_get(native.json, "chunks"), *tokens = rows_of(&cut);
+    const size_t count = json_array_size(tokens);
+    const size_t prompt = json_array_size(rows_of(&all)) - count;
+    ck_assert_uint_gt(prompt, 0);
+    ck_assert_uint_eq(json_array_size(chunks), count + prompt);
+    for (size_t i = 0; i < count + prompt; i++) {
+        const json_t *chunk = json_array_get(chunks, i);
+        const bool is_of_text = i > prompt && i + 1 < count + prompt;
+        const json_t *token = json_array_get(tokens, i - (is_of_text ? prompt : 0));
+        ck_assert(
+            json_equal(json_object_get(chunk, "embedding"), json_array_get(rows_of(&all), i)));
+        for (int end = 0; end < 2; end++) {
+            const json_t *place = json_object_get(chunk, end ? "end" : "start");
+            ck_assert(json_is_null(place) != is_of_text);
+            ck_assert(!is_of_text ||
+                      json_equal(place, json_object_get(token, end ? "stop" : "start")));
+        }
+    }
+    ck_assert_uint_eq(reply_count(&coded, "results.0.chunks"), count);
+    ck_assert_uint_eq(strlen(reply_text(&coded, "results.0.chunks.0.embedding")),
+                      4 * ((json_array_size(json_array_get(rows_of(&all), 0)) * 4 + 2) / 3));
+    reply_free(&all);
+    reply_free(&cut);
+    reply_free(&native);
+    reply_free(&coded);
+    stop();
+}
+END_TEST
+
+START_TEST(chunks_refuse_what_they_cannot_have)
+{
+    static const struct {
+        const char *options, *message;
+    } cases[] = {
+        {"\"chunks\":\"words\"", "$.chunks: expected lines or tokens"},
+        {"\"chunks\":\"tokens\",\"dimensions\":2",
+         "$.text: chunks: the states of tokens are neither"},
+        {"\"chunks\":\"tokens\",\"normalize\":true",
+         "$.text: chunks: the states of tokens are neither"},
+        {"\"chunks\":\"tokens\",\"encoding\":\"binary\"", "$.text: chunks: the states of tokens"},
+        {"\"chunks\":\"tokens\",\"model\":\"classes\"", "$.text: vectors of tokens: only a text"},
+    };
+    start();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[256];
+        snprintf(body, sizeof body, "{\"model\":\"means\",\"text\":\"a\",%s}", cases[i].options);
+        if (strstr(cases[i].options, "model") != NULL)
+            snprintf(body, sizeof body, "{\"text\":\"a\",%s}", cases[i].options);
+        struct reply reply = ask("/predict", body);
+        reply_expect_problem(&reply, 422, "unusable", cases[i].message);
+        reply_free(&reply);
+    }
     stop();
 }
 END_TEST
@@ -345,7 +418,9 @@ START_TEST(tei_refuses_what_it_cannot_obey)
         const char *message;
     } cases[] = {
         {"/embed", "{\"inputs\":[]}", 422, "inputs: the array is empty"},
-        {"/embed_all", "{\"inputs\":\"a\",\"normalize\":true}", 422, "$.normalize is not"},
+        {"/embed_all", "{\"inputs\":\"a\",\"normalize\":1}", 422, "$.normalize: expected"},
+        {"/embed_all", "{\"inputs\":\"a\",\"dimensions\":2}", 422, "$.dimensions is not"},
+        {"/embed_sparse", "{\"inputs\":\"a\",\"normalize\":true}", 422, "$.normalize is not"},
         {"/embed_all", "{\"inputs\":\"a\",\"model\":\"classes\"}", 422,
          "inputs: the model classes"},
         {"/embed_sparse", "{\"inputs\":\"a\",\"model\":\"units\"}", 422, "inputs: the model units"},
@@ -415,7 +490,13 @@ START_TEST(tei_tells_a_model_and_its_limits)
     reply_expect_status(&info, 200);
     reply_expect_text(&info, "model_id", "vectors");
     ck_assert_double_eq(reply_number(&info, "max_client_batch_size"), 64);
-    ck_assert_ptr_nonnull(contract_at(info.json, "model_type.embedding"));
+    reply_expect_text(&info, "model_type.embedding.pooling", "weightedmean");
+    reply_free(&info);
+    info = get("/info?model=means");
+    reply_expect_text(&info, "model_type.embedding.pooling", "mean");
+    reply_free(&info);
+    info = get("/info?model=weights");
+    reply_expect_text(&info, "model_type.embedding.pooling", "splade");
     reply_free(&info);
     info = get("/info?model=classes");
     reply_expect_text(&info, "model_type.classifier.id2label.0", "POWER");
@@ -460,6 +541,7 @@ START_TEST(models_are_listed_as_openai_and_tensorflow_serving_do)
 END_TEST
 
 SUITE("contract_tei", tei_gives_the_vectors_of_all_tokens, tei_states_of_a_line_make_its_vector,
+      chunks_of_tokens_are_their_states_with_their_places, chunks_refuse_what_they_cannot_have,
       tei_gives_the_weights_of_a_sparse_model, tei_tokenizes_as_the_reference_does,
       tei_decodes_what_it_tokenizes, tei_embeds_as_the_native_route_does,
       tei_compares_texts_by_the_cosine_of_their_vectors,

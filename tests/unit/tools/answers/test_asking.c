@@ -41,11 +41,13 @@ START_TEST(asking_is_set_by_the_names_of_a_request)
     set("dimensions", "8");
     set("normalize", "true");
     set("encoding", "ubinary");
+    set("chunks", "lines");
     ck_assert_uint_eq(asking.question.len, strlen("Which pin?"));
     ck_assert_uint_eq(asking.question.overlap, 1);
-    expect_json("\"aggregation\":\"average\",\"doc_stride\":0,\"max_seq_len\":96,"
-                "\"max_answer_len\":7,\"dimensions\":8,\"encoding\":\"ubinary\","
-                "\"handle_impossible_answer\":true,\"align_to_words\":false,\"normalize\":true,");
+    expect_json(
+        "\"aggregation\":\"average\",\"doc_stride\":0,\"max_seq_len\":96,"
+        "\"max_answer_len\":7,\"dimensions\":8,\"encoding\":\"ubinary\",\"chunks\":\"lines\","
+        "\"handle_impossible_answer\":true,\"align_to_words\":false,\"normalize\":true,");
     set("align_to_words", "true");
     set("normalize", "false");
     ck_assert(!asking.question.keeps_tokens && !asking.vector.is_scaled);
@@ -64,6 +66,7 @@ START_TEST(asking_that_is_wrong_says_what_is_expected)
     refused("align_to_words", "yes", "true or false");
     refused("dimensions", "0", "from 1");
     refused("encoding", "int4", VECTOR_ENCODING_NAMES);
+    refused("chunks", "line", "lines or tokens");
     expect_json("");
 }
 END_TEST
@@ -80,7 +83,8 @@ START_TEST(asking_of_another_task_is_refused_by_name)
                 {"align_to_words", "false", "align_to_words: ", ENGINE_ANSWER},
                 {"dimensions", "3", "dimensions, ", ENGINE_EMBED},
                 {"normalize", "true", "normalize: ", ENGINE_EMBED},
-                {"encoding", "int8", "encoding, ", ENGINE_EMBED}};
+                {"encoding", "int8", "encoding, ", ENGINE_EMBED},
+                {"chunks", "tokens", "chunks: ", ENGINE_EMBED}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         asking = (struct asking){0};
         set(rows[i].name, rows[i].value);

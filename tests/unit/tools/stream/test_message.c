@@ -98,6 +98,20 @@ START_TEST(message_brings_its_own_question_or_takes_the_one_for_all)
 }
 END_TEST
 
+START_TEST(message_is_embedded_in_the_parts_that_are_asked_for)
+{
+    open_model("tests/data/embedding/st-bert-0");
+    struct message message = {.value = "lot A1\nbin 4", .len = 12, .bytes_max = 4096};
+    message.asking.vector.chunks = VECTORS_LINES;
+    ck_assert_int_eq(message_prepare(&message, engine, &arena, &input, &err), ERR_OK);
+    ck_assert(input.prepared.has_lines && input.prepared.part_count == 2);
+    message.asking.vector.chunks = VECTORS_TOKENS;
+    ck_assert_int_eq(message_prepare(&message, engine, &arena, &input, &err), ERR_OK);
+    ck_assert_uint_eq(input.prepared.part_count, input.prepared.tokens);
+    close_model();
+}
+END_TEST
+
 START_TEST(message_context_goes_along)
 {
     static const char json[] = "application/json";
@@ -151,6 +165,7 @@ START_TEST(message_id_is_what_the_server_takes)
 END_TEST
 
 SUITE("message", message_brings_its_own_question_or_takes_the_one_for_all,
-      message_context_goes_along, message_is_a_text_as_it_came_or_by_its_type,
-      message_that_cannot_be_read_says_why, message_for_an_image_model_is_a_picture,
-      message_id_follows_from_its_place, message_id_is_what_the_server_takes)
+      message_is_embedded_in_the_parts_that_are_asked_for, message_context_goes_along,
+      message_is_a_text_as_it_came_or_by_its_type, message_that_cannot_be_read_says_why,
+      message_for_an_image_model_is_a_picture, message_id_follows_from_its_place,
+      message_id_is_what_the_server_takes)

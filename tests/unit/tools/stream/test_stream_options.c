@@ -80,7 +80,7 @@ START_TEST(what_is_asked_of_a_task_comes_as_in_a_request)
 {
     ck_assert_msg(read_with("{" NEEDED ", \"question\": \"Which pin?\", \"doc_stride\": 3, "
                             "\"align_to_words\": false, \"normalize\": \"true\", "
-                            "\"aggregation\": \"max\", \"dimensions\": 8}",
+                            "\"aggregation\": \"max\", \"dimensions\": 8, \"chunks\": \"tokens\"}",
                             "--dimensions=9") == ERR_OK,
                   "%s", err.text);
     const struct asking *asking = &options.answers.asking;
@@ -89,9 +89,11 @@ START_TEST(what_is_asked_of_a_task_comes_as_in_a_request)
     ck_assert(asking->question.keeps_tokens && asking->vector.is_scaled);
     ck_assert_int_eq(asking->aggregation, AGGREGATION_MAX);
     ck_assert_uint_eq(asking->vector.dimensions, 9);
+    ck_assert_int_eq(asking->vector.chunks, VECTORS_TOKENS);
     refused("{" NEEDED ", \"aggregation\": \"last\"}", NULL, "$.aggregation: expected none");
     refused("{" NEEDED ", \"question\": []}", NULL, "$.question: expected a string");
     refused("{" NEEDED "}", "--encoding=int4", "--encoding");
+    refused("{" NEEDED "}", "--chunks=words", "--chunks");
 }
 END_TEST
 
