@@ -78,7 +78,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-asan test-tsan test-docs \
         test-browser test-openapi test-clients test-bundle test-clients-python test-clients-js \
-        compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
+        compare-tokenizers compare-recoding test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
         train-wafer train-testlog train-kernel train-search train-spans ci-all
@@ -127,6 +127,13 @@ $(BUILD)/encode-texts: $(call objects,tests/reference/encode_texts.c) $(ENGINE_L
 
 compare-tokenizers: $(BUILD)/encode-texts
 	$(PYTHON) tests/reference/compare_tokenizers.py $< $(CHECKPOINTS)
+
+# What tests/reference/compare_recoding.py runs beside the reference.
+$(BUILD)/recode-texts: $(call objects,tests/reference/recode_texts.c) $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+compare-recoding: $(BUILD)/recode-texts
+	$(PYTHON) tests/reference/compare_recoding.py $< $(CHECKPOINTS)
 
 $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(WIRE_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -5,8 +5,9 @@
  * holds the offset of its replacement. The child by byte b of the unit at i is at i ^ offset ^ b,
  * and exists if that unit's label is b.
  *
- * A lookup goes at most five bytes deep, so five passes over the units find all units that a text
- * can reach: the unit at i is a child of the unit whose children are around i ^ (its own byte).
+ * A lookup of a cluster goes at most five bytes deep, so five passes over the units find all units
+ * that a text can reach: the unit at i is a child of the unit whose children are around i ^ (its
+ * own byte). Lookups as by SentencePiece go to the end of the longest key, and so do the passes.
  * These leaves are checked once, at load. A lookup compares the place of children with the size at
  * every step. */
 #include "engine/text/precompiled.h"
@@ -30,6 +31,8 @@ struct precompiled {
     size_t unit_count;
     const char *strings; /* [strings_len] valid UTF-8, each replacement ended by a NUL */
     size_t strings_len;
+    size_t space_bytes; /* that a space of a replacement counts in the growth */
+    unsigned depth;     /* most bytes of a key that is looked up */
     struct precompiled_growth growth;
     bool is_plain[ASCII_END]; /* stays as it is, if another ASCII character follows */
 };
@@ -90,7 +93,10 @@ static bool leaf_check(struct precompiled *table, size_t index, unsigned key_byt
                 at, table->strings_len);
         return false;
     }
-    size_t bytes = replacement_bytes(table, at), growth = (bytes + key_bytes - 1) / key_bytes;
+    size_t bytes = replacement_bytes(table, at), grown = bytes;
+    for (size_t i = 0; i < bytes; i++)
+        grown += table->strings[at + i] == ' ' ? table->space_bytes - 1 : 0;
+    size_t growth = (grown + key_bytes - 1) / key_bytes;
     if (bytes > PRECOMPILED_REPLACEMENT_BYTES_MAX) {
         err_set(err, ERR_UNSUPPORTED,
                 "precompiled_charsmap: a replacement of %zu bytes; supported are %d", bytes,
@@ -111,15 +117,18 @@ static size_t places(const struct precompiled *table)
     return (table->unit_count | 0xFF) + 1;
 }
 
-/* Goes one byte deeper: from the places of children to the places of their children. */
+/* Goes one byte deeper: from the places of children to the places of their children. False at the
+ * end: no unit lies there. */
 static bool level_check(struct precompiled *table, const uint8_t *reached, uint8_t *deeper,
                         unsigned key_bytes, struct err *err)
 {
+    bool is_deeper = false;
     for (size_t i = 0; i < table->unit_count; i++) {
         uint32_t unit = unit_at(table, i), label = label_of(unit);
         unsigned by = label > 0 && label <= 0xFF ? reached[i ^ label] : 0;
         if (by == 0)
             continue;
+        is_deeper = true;
         by = (key_bytes > 1 ? by : 0) | (label < ASCII_END ? BY_ASCII : BY_OTHER);
         size_t children = i ^ offset_of(unit);
         if (has_leaf(unit) && !leaf_check(table, children, key_bytes, by, err))
@@ -127,7 +136,7 @@ static bool level_check(struct precompiled *table, const uint8_t *reached, uint8
         if (children < places(table))
             deeper[children] |= (uint8_t)by;
     }
-    return true;
+    return is_deeper;
 }
 
 static enum err_code leaves_check(struct precompiled *table, struct err *err)
@@ -139,13 +148,15 @@ static enum err_code leaves_check(struct precompiled *table, struct err *err)
     uint8_t *deeper = reached + size;
     if (root < size)
         reached[root] = BY_ASCII | BY_OTHER;
-    for (unsigned bytes = 1; bytes <= CLUSTER_BYTES_MAX; bytes++) {
-        if (!level_check(table, reached, deeper, bytes, err))
-            break;
+    unsigned bytes = 1;
+    for (; bytes <= table->depth && level_check(table, reached, deeper, bytes, err); bytes++) {
         memcpy(reached, deeper, size);
         memset(deeper, 0, size);
     }
     free(reached);
+    if (err->code == ERR_OK && bytes > PRECOMPILED_KEY_BYTES_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "precompiled_charsmap: a key of more than %d bytes",
+                       PRECOMPILED_KEY_BYTES_MAX);
     return err->code;
 }
 
@@ -172,12 +183,13 @@ static enum err_code parts_find(struct precompiled *table, const char *bytes, si
 
 /* ---- looking up ---- */
 
-/* Finds the replacement of the shortest prefix of key[len] that has one. False: none has. */
-static bool find(const struct precompiled *table, const char *key, size_t len, const char **out,
-                 size_t *out_len)
+/* Finds the next longer prefix of key[len] that has a replacement: *taken bytes, 0 at first, and
+ * *node, which belongs to them. False: there is none. */
+static bool next_prefix(const struct precompiled *table, const char *key, size_t len, size_t *node,
+                        size_t *taken, size_t *value)
 {
-    size_t at = offset_of(unit_at(table, 0));
-    for (size_t i = 0; i < len && key[i] != '\0'; i++) {
+    size_t at = *taken == 0 ? offset_of(unit_at(table, 0)) : *node;
+    for (size_t i = *taken; i < len && key[i] != '\0'; i++) {
         unsigned char byte = (unsigned char)key[i];
         at ^= byte;
         if (at >= table->unit_count)
@@ -188,12 +200,50 @@ static bool find(const struct precompiled *table, const char *key, size_t len, c
         at ^= offset_of(unit);
         if (!has_leaf(unit))
             continue;
-        size_t begin = value_of(unit_at(table, at));
-        *out = table->strings + begin;
-        *out_len = replacement_bytes(table, begin);
+        *node = at;
+        *taken = i + 1;
+        *value = value_of(unit_at(table, at));
         return true;
     }
     return false;
+}
+
+/* Finds the replacement of the shortest prefix of key[len] that has one. False: none has. */
+static bool find(const struct precompiled *table, const char *key, size_t len, const char **out,
+                 size_t *out_len)
+{
+    size_t node, taken = 0, value;
+    if (!next_prefix(table, key, len, &node, &taken, &value))
+        return false;
+    *out = table->strings + value;
+    *out_len = replacement_bytes(table, value);
+    return true;
+}
+
+bool precompiled_longest(const struct precompiled *table, const char *text, size_t len,
+                         size_t *taken, const char **out, size_t *out_len)
+{
+    size_t node, value;
+    *taken = 0;
+    while (next_prefix(table, text, len, &node, taken, &value))
+        ;
+    if (*taken == 0)
+        return false;
+    *out = table->strings + value;
+    *out_len = replacement_bytes(table, value);
+    return true;
+}
+
+enum err_code precompiled_of_bytes(struct precompiled **out, const char *bytes, size_t len,
+                                   size_t space_bytes, struct arena *arena, struct err *err)
+{
+    struct precompiled *table = *out = arena_alloc_array(arena, 1, sizeof *table);
+    if (table == NULL)
+        return err_no_memory(err, sizeof *table);
+    table->growth = (struct precompiled_growth){1, 1};
+    table->space_bytes = space_bytes;
+    table->depth = PRECOMPILED_KEY_BYTES_MAX;
+    return parts_find(table, bytes, len, err) || leaves_check(table, err) ? err->code : ERR_OK;
 }
 
 enum err_code precompiled_read(struct precompiled **out, const char *base64, size_t len,
@@ -211,6 +261,8 @@ enum err_code precompiled_read(struct precompiled **out, const char *base64, siz
     if (base64_decode(bytes, &count, base64, len, 0, err))
         return err_prefix(err, "precompiled_charsmap: ");
     table->growth = (struct precompiled_growth){1, 1};
+    table->space_bytes = 1;
+    table->depth = CLUSTER_BYTES_MAX;
     if (parts_find(table, bytes, count, err) || leaves_check(table, err))
         return err->code;
     for (unsigned c = 0; c < ASCII_END; c++) {

@@ -44,4 +44,18 @@ enum err_code precompiled_apply(const struct precompiled *table, const struct al
 
 struct precompiled_growth precompiled_growth(const struct precompiled *table);
 
+/* ---- as SentencePiece itself applies it ---- */
+
+enum { PRECOMPILED_KEY_BYTES_MAX = 255 }; /* of precompiled_of_bytes */
+
+/* The same table as the bytes of a SentencePiece model, which are borrowed. Its growth counts
+ * space_bytes for each space of a replacement. ERR_UNSUPPORTED for a longer key than the above. */
+enum err_code precompiled_of_bytes(struct precompiled **out, const char *bytes, size_t len,
+                                   size_t space_bytes, struct arena *arena, struct err *err);
+
+/* Finds the longest entry that text[len] begins with: *taken are its bytes, *out [*out_len] the
+ * replacement, which may be empty. False: there is none. */
+bool precompiled_longest(const struct precompiled *table, const char *text, size_t len,
+                         size_t *taken, const char **out, size_t *out_len);
+
 #endif

@@ -46,6 +46,7 @@ static enum err_code read_files(struct tokenizer **out, const struct tokenizer_f
         goto out;
     tokenizer_fit(tokenizer, UINT_MAX);
     tokenizer->keeps_end = steps->keeps_end;
+    tokenizer->ends_once = steps->post.ends_once;
     tokenizer->single = steps->post.single;
     tokenizer->pair = steps->post.pair;
     if (steps_limit(&tokenizer->limit, steps, tokens_max, err) ||
@@ -69,15 +70,27 @@ void tokenizer_close(struct tokenizer *tokenizer)
     arena_deinit(&arena);
 }
 
-enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
-                             struct err *err)
+static enum err_code open_files(struct tokenizer **out, const char *dir, unsigned tokens_max,
+                                enum tokenizer_json_use use, struct err *err)
 {
     struct tokenizer_files files;
     *out = NULL;
-    if (!tokenizer_files_open(&files, dir, TOKENIZER_JSON_COUNTS, err))
+    if (!tokenizer_files_open(&files, dir, use, err))
         read_files(out, &files, tokens_max, err);
     tokenizer_files_close(&files);
     return err->code;
+}
+
+enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
+                             struct err *err)
+{
+    return open_files(out, dir, tokens_max, TOKENIZER_JSON_COUNTS, err);
+}
+
+enum err_code tokenizer_open_target(struct tokenizer **out, const char *dir, unsigned tokens_max,
+                                    struct err *err)
+{
+    return open_files(out, dir, tokens_max, TOKENIZER_OF_TARGET, err);
 }
 
 /* ---- templates ---- */
@@ -86,7 +99,8 @@ static unsigned count_specials(const struct tokenizer_template *order)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < order->count; i++)
-        count += order->items[i].source == TEMPLATE_SPECIAL;
+        count += order->items[i].source == TEMPLATE_SPECIAL ||
+                 order->items[i].source == TEMPLATE_LANGUAGE;
     return count;
 }
 
@@ -117,17 +131,27 @@ static enum err_code check_len(size_t len, struct err *err)
 
 /* ---- one text ---- */
 
-enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
-                                    const char *text, size_t len, struct interrupt *interrupt,
-                                    struct arena *arena, struct encoding *out, struct err *err)
+/* Returns the id of a template's token, with the language; VOCAB_NONE: there is none. */
+static int32_t template_id(const struct template_item *item, int32_t language)
+{
+    return item->source == TEMPLATE_LANGUAGE && language != VOCAB_NONE ? language : item->id;
+}
+
+enum err_code tokenizer_encode_language(const struct tokenizer *tokenizer, int32_t language,
+                                        unsigned limit, const char *text, size_t len,
+                                        struct interrupt *interrupt, struct arena *arena,
+                                        struct encoding *out, struct err *err)
 {
     const struct tokenizer_template *order = &tokenizer->single;
     struct token_list list;
     bool truncated = false;
+    unsigned specials = 0;
     if (check_len(len, err))
         return err->code;
     limit = limit != 0 ? limit : tokenizer->limit;
-    unsigned specials = count_specials(order);
+    for (unsigned i = 0; i < order->count; i++)
+        specials += order->items[i].source != TEMPLATE_TEXT &&
+                    template_id(&order->items[i], language) != VOCAB_NONE;
     if (limit <= specials)
         return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; at least %u are needed", limit,
                        specials + 1);
@@ -135,8 +159,12 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
     if (token_list_init(&list, room + specials, false, arena, err))
         return err->code;
     for (unsigned i = 0; i < order->count; i++) {
-        if (order->items[i].source == TEMPLATE_SPECIAL) {
-            token_list_append(&list, (struct token){.id = order->items[i].id});
+        const int32_t id = template_id(&order->items[i], language);
+        if (order->items[i].source != TEMPLATE_TEXT) {
+            const bool is_there =
+                tokenizer->ends_once && list.count > 0 && list.ids[list.count - 1] == id;
+            if (id != VOCAB_NONE && !is_there)
+                token_list_append(&list, (struct token){.id = id});
             continue;
         }
         struct token_list part = token_list_rest(&list, room, tokenizer->keeps_end);
@@ -148,6 +176,14 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
     }
     *out = encoding_of(&list, truncated);
     return ERR_OK;
+}
+
+enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
+                                    const char *text, size_t len, struct interrupt *interrupt,
+                                    struct arena *arena, struct encoding *out, struct err *err)
+{
+    return tokenizer_encode_language(tokenizer, VOCAB_NONE, limit, text, len, interrupt, arena, out,
+                                     err);
 }
 
 enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,
@@ -422,6 +458,8 @@ int32_t tokenizer_find(const struct tokenizer *tokenizer, const char *string, si
     size_t used = 0;
     if (added != VOCAB_NONE || len == 0 || len > sizeof bytes)
         return added;
+    if (model->file != NULL)
+        return vocab_find(&model->tokens, string, len);
     if (model->kind == MODEL_UNIGRAM)
         return unigram_find(model->unigram, string, len);
     if (model->kind == MODEL_WORDPIECE)
@@ -437,6 +475,13 @@ int32_t tokenizer_find(const struct tokenizer *tokenizer, const char *string, si
     return vocab_find(bpe_vocabulary(model->bpe), bytes, used);
 }
 
+const struct tokenizer_language *tokenizer_languages(const struct tokenizer *tokenizer,
+                                                     unsigned *count)
+{
+    *count = tokenizer->steps->language_count;
+    return tokenizer->steps->languages;
+}
+
 const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer)
 {
     return &tokenizer->steps->decoder;
@@ -445,9 +490,12 @@ const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer)
 enum err_code tokenizer_texts(const struct tokenizer *tokenizer, unsigned count,
                               const char *const **texts, struct arena *arena, struct err *err)
 {
+    const struct text_model *model = &tokenizer->steps->model;
     const struct decoder *decoder = tokenizer_decoder(tokenizer);
     struct decoding decoding;
     size_t len;
+    if (model->file != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "a %s is not supported for this task", model->name);
     if (decoder_check(decoder, err))
         return err->code;
     const char **out = arena_alloc_array(arena, count, sizeof *out);

@@ -1,6 +1,6 @@
-/* tokenizer.h - text -> token ids with character offsets, by the kind of tokenizer that a
- * checkpoint has: BERT's WordPiece (wordpiece.c), or the steps of a tokenizer.json
- * (pipeline/text_pipeline.c).
+/* tokenizer.h - text -> token ids with character offsets, and ids -> text, by the kind of tokenizer
+ * that a checkpoint has: BERT's WordPiece (wordpiece.c), or the steps of a tokenizer.json or of a
+ * SentencePiece model (pipeline/text_pipeline.c).
  *
  *     struct tokenizer *tokenizer;
  *     tokenizer_open(&tokenizer, dir, tokens_max, &err);
@@ -20,6 +20,10 @@
  * Yours to close. */
 enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                              struct err *err);
+/* The same for the texts that an encoder-decoder writes: Marian's target has files of its own, and
+ * the usual language is the target's, which may be none. */
+enum err_code tokenizer_open_target(struct tokenizer **out, const char *dir, unsigned tokens_max,
+                                    struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer);
 
 /* Tells the tokenizer how many rows of embeddings the model has. Special tokens that the class of
@@ -39,6 +43,18 @@ enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit
 enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
                                     const char *text, size_t len, struct interrupt *interrupt,
                                     struct arena *arena, struct encoding *out, struct err *err);
+
+/* The same, with the token of a language where the tokenizer puts one: an id of
+ * tokenizer_languages; VOCAB_NONE: the usual one, or none. */
+enum err_code tokenizer_encode_language(const struct tokenizer *tokenizer, int32_t language,
+                                        unsigned limit, const char *text, size_t len,
+                                        struct interrupt *interrupt, struct arena *arena,
+                                        struct encoding *out, struct err *err);
+
+/* The languages that the tokenizer has tokens for (mBART, M2M100; Marian's targets), borrowed;
+ * *count is 0 if it has none. The target's is also the first token that the model must write. */
+const struct tokenizer_language *tokenizer_languages(const struct tokenizer *tokenizer,
+                                                     unsigned *count);
 
 /* False: all tokens are special ones that a template adds, which have no extent in a text. */
 bool tokenizer_has_token(const struct encoding *encoding);
@@ -81,6 +97,14 @@ int32_t tokenizer_find(const struct tokenizer *tokenizer, const char *string, si
 /* How strings of tokens become a text: decoder.h. */
 struct decoder;
 const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer);
+
+/* *text [*len] <- the text that the tokens ids[count] stand for, as transformers decodes them, in
+ * the arena and ended by a NUL; ids that no token has are left out. skips_specials: special tokens
+ * are too. ERR_UNSUPPORTED for a decoder that is not supported; ERR_NO_MEMORY.
+ * tokenizer_decode.c. */
+enum err_code tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, size_t count,
+                               bool skips_specials, const char **text, size_t *len,
+                               struct arena *arena, struct err *err);
 
 /* *texts [count] <- each token as the text that it stands for, UTF-8: a piece of WordPiece keeps
  * its mark ("##ing"), one of Metaspace loses it, bytes that are no UTF-8 become U+FFFD, as

@@ -30,13 +30,13 @@ struct tokenizer_specials {
 };
 
 /* The order of an encoding: special tokens, and places for the texts. */
-enum template_source { TEMPLATE_SPECIAL, TEMPLATE_TEXT, TEMPLATE_PAIR };
+enum template_source { TEMPLATE_SPECIAL, TEMPLATE_TEXT, TEMPLATE_PAIR, TEMPLATE_LANGUAGE };
 enum { TEMPLATE_ITEMS_MAX = 16 };
 
 struct template_item {
     enum template_source source;
     uint8_t type;
-    int32_t id; /* the special token's */
+    int32_t id; /* the special token's; the usual language's, or negative: none */
 };
 
 struct tokenizer_template {
@@ -49,6 +49,12 @@ struct token_string {
     const char *text; /* [len] */
     uint32_t len;
     bool is_special;
+};
+
+/* A language that a tokenizer has a token for. */
+struct tokenizer_language {
+    const char *code; /* "de", "de_DE", "deu" */
+    int32_t id;
 };
 
 struct tokenizer;
@@ -77,6 +83,7 @@ struct tokenizer {
     unsigned vocab_size;                  /* largest id + 1 */
     unsigned limit;                       /* tokens of the longest encoding */
     bool keeps_end;                       /* a text that is too long is cut at its beginning */
+    bool ends_once; /* a text whose last token is the template's last gets no second one */
     struct tokenizer_specials specials;
     struct tokenizer_template single, pair; /* pair.count 0: it takes no pairs */
 };

@@ -11,8 +11,10 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/utf8.h"
+#include "engine/text/sentencepiece.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ enum {
 _Static_assert((int)RING > (int)UNIGRAM_PIECE_BYTES_MAX, "a ring reaches as far as a piece");
 _Static_assert((int)STEP_LEN >= (int)UNIGRAM_PIECE_BYTES_MAX, "a step holds a piece");
 
-static const double unknown_penalty = 10; /* the reference's K_UNK_PENALTY */
+static const float unknown_penalty = 10; /* both references' */
 
 struct node {
     uint32_t children; /* the first of them; the last is before the next node's first */
@@ -44,12 +46,13 @@ struct unigram {
     double *scores; /* [count] */
     double unknown_score;
     int32_t unknown;
+    bool is_single; /* sums have single precision: a SentencePiece model */
 };
 
 /* ---- building the trie ---- */
 
 struct entry {
-    const char *text; /* borrowed from the JSON tree */
+    const char *text; /* borrowed from the file */
     uint32_t len;
     int32_t id;
 };
@@ -223,6 +226,53 @@ enum err_code unigram_read(struct unigram **out, const struct json_t *json, cons
     return ERR_OK;
 }
 
+/* ---- a SentencePiece model ---- */
+
+/* Fills the scores and the entries of pieces that are found in a text; returns their number. */
+static uint32_t take_pieces(struct unigram *model, const struct sentencepiece *file,
+                            struct entry *entries)
+{
+    float least = FLT_MAX, most = FLT_MIN; /* SentencePiece starts at this number, above nought */
+    uint32_t found = 0;
+    for (uint32_t id = 0; id < file->count; id++) {
+        const struct sentencepiece_piece *piece = &file->pieces[id];
+        if (piece->type == PIECE_NORMAL) {
+            least = piece->score < least ? piece->score : least;
+            most = piece->score > most ? piece->score : most;
+        }
+    }
+    for (uint32_t id = 0; id < file->count; id++) {
+        const struct sentencepiece_piece *piece = &file->pieces[id];
+        const bool is_user_defined = piece->type == PIECE_USER_DEFINED;
+        const float bonus = (float)piece->len * most;
+        model->scores[id] = is_user_defined ? bonus - 0.1 : piece->score;
+        if (is_user_defined || piece->type == PIECE_NORMAL)
+            entries[found++] = (struct entry){piece->text, piece->len, (int32_t)id};
+    }
+    const float unknown = least - unknown_penalty;
+    model->unknown_score = unknown;
+    return found;
+}
+
+enum err_code unigram_of_pieces(struct unigram **out, const struct sentencepiece *file,
+                                struct arena *arena, struct err *err)
+{
+    struct unigram *model = *out = arena_alloc_array(arena, 1, sizeof *model);
+    struct entry *entries = malloc(file->count * sizeof *entries);
+    double *scores = arena_alloc_array(arena, file->count, sizeof *scores);
+    if (model == NULL || entries == NULL || scores == NULL) {
+        free(entries);
+        return err_no_memory(err, file->count * (sizeof *entries + sizeof *scores));
+    }
+    *model = (struct unigram){
+        .count = file->count, .scores = scores, .unknown = file->unknown, .is_single = true};
+    const uint32_t count = take_pieces(model, file, entries);
+    qsort(entries, count, sizeof *entries, entry_compare);
+    trie_build(model, entries, count, arena, err);
+    free(entries);
+    return err->code;
+}
+
 uint32_t unigram_count(const struct unigram *model)
 {
     return model->count;
@@ -293,6 +343,8 @@ static bool cursor_make_room(struct unigram_cursor *cursor, size_t len, struct e
  * better. */
 static inline void offer(struct unigram_cursor *cursor, size_t to, unsigned step, double sum)
 {
+    if (cursor->model->is_single)
+        sum = (float)sum;
     if (cursor->steps[to] != 0 && !(sum > cursor->sums[to % RING]))
         return;
     cursor->steps[to] = (uint16_t)step;
@@ -367,7 +419,9 @@ bool unigram_next(struct unigram_cursor *cursor, struct unigram_piece *out)
     do
         end += cursor->steps[end] & STEP_LEN;
     while (step & STEP_UNKNOWN && end < cursor->len && cursor->steps[end] & STEP_UNKNOWN);
-    int32_t id = unigram_find(cursor->model, cursor->text + at, end - at);
+    int32_t id = step & STEP_UNKNOWN && cursor->model->is_single
+                     ? UNIGRAM_NONE
+                     : unigram_find(cursor->model, cursor->text + at, end - at);
     *out = (struct unigram_piece){id != UNIGRAM_NONE ? id : cursor->model->unknown, at, end - at};
     cursor->at = end;
     return true;

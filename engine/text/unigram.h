@@ -1,5 +1,6 @@
-/* unigram.h - the Unigram model of tokenizer.json: of all ways to cut a text into pieces of a
- * vocabulary, the one whose scores have the largest sum (Kudo 2018, Viterbi's algorithm).
+/* unigram.h - the Unigram model of tokenizer.json or of a SentencePiece model: of all ways to cut a
+ * text into pieces of a vocabulary, the one whose scores have the largest sum (Kudo 2018, Viterbi's
+ * algorithm).
  *
  *     unigram_read(&model, json_model, "tokenizer.json: $.model", &arena, &err);
  *     unigram_cursor_init(&cursor, model, &work, interrupt);
@@ -10,6 +11,10 @@
  * only if it is strictly better. If no piece of one character matches, an unknown piece scores the
  * lowest score minus 10. Neighbouring unknown characters are one piece, which gets the id of the
  * unknown piece unless the whole is in the vocabulary.
+ *
+ * A SentencePiece model is cut as by SentencePiece 0.2: sums are rounded to single precision,
+ * control and unused pieces are not found in a text, a user-defined piece of n bytes scores n times
+ * the largest score, less 0.1, and neighbouring unknown characters are the unknown piece.
  *
  * Threads: a model is immutable, any number may use it; a cursor belongs to one at a time.
  */
@@ -31,6 +36,7 @@ enum {
 
 struct unigram;
 struct json_t;
+struct sentencepiece;
 
 struct unigram_piece {
     int32_t id;
@@ -55,6 +61,10 @@ struct unigram_cursor {
  * is too long; ERR_UNUSABLE for wrong types and an unk_id outside the vocabulary. */
 enum err_code unigram_read(struct unigram **out, const struct json_t *model, const char *path,
                            struct arena *arena, struct err *err);
+
+/* Makes the model of a SentencePiece model, of which nothing is kept. ERR_TOO_LARGE. */
+enum err_code unigram_of_pieces(struct unigram **out, const struct sentencepiece *file,
+                                struct arena *arena, struct err *err);
 
 /* Number of pieces in the vocabulary's list. */
 uint32_t unigram_count(const struct unigram *model);

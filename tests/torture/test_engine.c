@@ -251,11 +251,13 @@ START_TEST(a_checkpoint_with_stages_opens_or_says_why)
 }
 END_TEST
 
-/* Tokenizers of the other kinds are opened and encode a text as they did without a failure. */
+/* Tokenizers of the other kinds are opened, encode a text and decode its ids as they did without a
+ * failure. */
 struct encoded {
     const char *dir, *text;
     unsigned count;
     int32_t ids[TOKENS_MAX];
+    size_t decoded; /* bytes of the text that the ids become */
 };
 
 static enum drill_outcome encode_text(const void *context, char *why, size_t size)
@@ -268,9 +270,14 @@ static enum drill_outcome encode_text(const void *context, char *why, size_t siz
     if (tokenizer_open(&tokenizer, right->dir, TOKENS_MAX, &err))
         return drill_refused(&err, why, size);
     arena_init(&arena);
-    tokenizer_encode(tokenizer, 0, right->text, strlen(right->text), NULL, &arena, &encoding, &err);
+    const char *text;
+    size_t decoded = 0;
+    if (!tokenizer_encode(tokenizer, 0, right->text, strlen(right->text), NULL, &arena, &encoding,
+                          &err))
+        tokenizer_decode(tokenizer, encoding.ids, encoding.count, false, &text, &decoded, &arena,
+                         &err);
     bool same = err.code != ERR_OK ||
-                (encoding.count == right->count &&
+                (encoding.count == right->count && decoded == right->decoded &&
                  memcmp(encoding.ids, right->ids, right->count * sizeof *right->ids) == 0);
     arena_deinit(&arena);
     tokenizer_close(tokenizer);
@@ -278,21 +285,25 @@ static enum drill_outcome encode_text(const void *context, char *why, size_t siz
     return !same ? DRILL_BAD : err.code != ERR_OK ? drill_refused(&err, why, size) : DRILL_RIGHT;
 }
 
-START_TEST(a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why)
+START_TEST(a_tokenizer_of_pieces_opens_and_encodes_or_says_why)
 {
-    static const char *const dirs[] = {"tests/data/tokenizer/albert-0",
-                                       "tests/data/tokenizer/xlm-roberta-1"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const dirs[] = {
+        "tests/data/tokenizer/albert-0", "tests/data/tokenizer/xlm-roberta-1",
+        "tests/data/recoding/t5-gated-0", "tests/data/recoding/m2m100-0"};
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
         struct encoded right = {.dir = dirs[i],
                                 .text = "\xEF\xBC\xA1\xCC\x81 \xEF\xAC\x81x kmalloc"};
         struct tokenizer *tokenizer;
         struct encoding encoding;
         struct arena arena;
         struct err err = {0};
+        const char *text;
         arena_init(&arena);
         ck_assert(!tokenizer_open(&tokenizer, right.dir, TOKENS_MAX, &err));
         ck_assert(!tokenizer_encode(tokenizer, 0, right.text, strlen(right.text), NULL, &arena,
                                     &encoding, &err));
+        ck_assert(!tokenizer_decode(tokenizer, encoding.ids, encoding.count, false, &text,
+                                    &right.decoded, &arena, &err));
         right.count = encoding.count;
         memcpy(right.ids, encoding.ids, right.count * sizeof *right.ids);
         tokenizer_close(tokenizer);
@@ -477,7 +488,7 @@ DRILLS("engine", labels_of_a_zero_shot_model_are_encoded_or_it_is_said_why,
        a_checkpoint_with_a_tokenizer_json_opens_or_says_why, a_vision_checkpoint_opens_or_says_why,
        a_checkpoint_of_disentangled_attention_opens_or_says_why,
        a_checkpoint_with_stages_opens_or_says_why,
-       a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why,
+       a_tokenizer_of_pieces_opens_and_encodes_or_says_why,
        a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why,
        a_directory_of_sentence_transformers_is_read_whole_or_says_why,
        a_text_is_predicted_rightly_or_refused, a_png_is_predicted_rightly_or_refused,

@@ -11,6 +11,7 @@ enum { ADDED_MAX = 20000 };
 
 static const char additional_key[] = "additional_special_tokens";
 static const char extra_key[] = "extra_special_tokens";
+static const char config_name[] = "tokenizer_config.json";
 
 struct reader {
     struct added_tokens *added;
@@ -21,6 +22,8 @@ struct reader {
     struct added_token
         *said; /* [said_count] entries of the files so far; a token may have several */
     size_t said_count;
+    bool is_slow; /* a slow tokenizer: ids of the files count, and only named tokens are special */
+    unsigned others; /* added tokens that the vocabulary lacks */
 };
 
 /* ---- ids ---- */
@@ -33,7 +36,8 @@ static int32_t known_id(const struct reader *reader, const char *content)
     return id != VOCAB_NONE ? id : text_model_find(reader->model, reader->pieces, content, len);
 }
 
-/* Returns the id of a known token, else the id that the reference gives to a new one. */
+/* Returns the id of a known token, else the id that the reference gives to a new one. A slow
+ * tokenizer counts the different strings that it has. */
 static int32_t id_of(const struct reader *reader, const char *content)
 {
     const struct added_tokens *added = reader->added;
@@ -41,6 +45,8 @@ static int32_t id_of(const struct reader *reader, const char *content)
     const int32_t id = known_id(reader, content);
     if (id != VOCAB_NONE)
         return id;
+    if (reader->is_slow)
+        return (int32_t)(reader->pieces->distinct + reader->others);
     return (int32_t)(added->count > 0 && added->vocab_size > pieces ? added->vocab_size : pieces);
 }
 
@@ -88,13 +94,14 @@ static enum err_code walk_additional(const struct tokenizer_files *files,
     const char *const *usual = files->class->additional;
     bool is_said;
     tokenizer_files_special(files, additional_key, &is_said);
+    if (walk_list(walk, additional_key, doc_member(files->config, additional_key), err) ||
+        walk_list(walk, additional_key, doc_member(files->special_map, additional_key), err))
+        return err->code;
+    is_said &= !files->class->adds_additional;
     for (; !is_said && usual != NULL && *usual != NULL; usual++)
         if (walk->visit(walk->context, additional_key, NULL, *usual, err))
             return err->code;
-    return walk_list(walk, additional_key, doc_member(files->config, additional_key), err)
-               ? err->code
-               : walk_list(walk, additional_key, doc_member(files->special_map, additional_key),
-                           err);
+    return ERR_OK;
 }
 
 /* extra_special_tokens is an object of names, or a list, which transformers 5 writes in place of
@@ -178,6 +185,9 @@ static enum err_code say(struct reader *reader, struct added_token *token, struc
     if (is_said(reader, token))
         return ERR_OK;
     reader->said[reader->said_count++] = *token;
+    reader->others +=
+        !added_tokens_has(reader->added, token->id) &&
+        text_model_find(reader->model, reader->pieces, token->content, token->len) == VOCAB_NONE;
     return added_tokens_add(reader->added, token, err);
 }
 
@@ -188,6 +198,22 @@ struct entry {
     const struct json_t *token;
 };
 
+/* True if a piece with another text has the id. A slow tokenizer of T5 or M2M100 then loses the
+ * piece. */
+static bool hides_piece(const struct reader *reader, const struct added_token *token)
+{
+    const struct piece_list *pieces = reader->pieces;
+    const enum piece_class class = reader->files->class->pieces;
+    bool hides = false;
+    if (!reader->is_slow || (class != PIECES_T5 && class != PIECES_M2M100) ||
+        (unsigned)token->id >= pieces->vocab_size ||
+        vocab_find(&pieces->names, token->content, strlen(token->content)) == token->id)
+        return false;
+    for (size_t i = 0; i < pieces->count; i++)
+        hides |= pieces->items[i].id == token->id;
+    return hides;
+}
+
 /* Adds a token with an id, which must be the one that the reference gives it. */
 static enum err_code add_listed(struct reader *reader, struct added_token *token, double number,
                                 struct err *err)
@@ -197,10 +223,13 @@ static enum err_code add_listed(struct reader *reader, struct added_token *token
     if (strlen(token->content) > VOCAB_PIECE_BYTES_MAX)
         return err_set(err, ERR_UNSUPPORTED, "an added token is longer than %d bytes",
                        VOCAB_PIECE_BYTES_MAX);
-    token->id = id_of(reader, token->content);
+    token->id = reader->is_slow ? (int32_t)number : id_of(reader, token->content);
     if (number != token->id)
         return err_set(err, ERR_UNSUPPORTED, "added token '%s' has the id %.0f instead of %d",
                        token->content, number, (int)token->id);
+    if (hides_piece(reader, token))
+        return err_set(err, ERR_UNSUPPORTED, "added token '%s' has the id %d of another piece",
+                       token->content, (int)token->id);
     return say(reader, token, err);
 }
 
@@ -212,7 +241,11 @@ static enum err_code add_decoded(struct reader *reader, const struct entry *deco
     if (doc_get_string(decoded->token, "added token", "content", &token.content, err) ||
         read_flags(&token, decoded->token, err))
         return err->code;
-    if (token.content != NULL && !is_said(reader, &token))
+    if (reader->is_slow) {
+        if (token.single_word)
+            return err_set(err, ERR_UNSUPPORTED, "added token: single_word is not supported");
+        token.normalized = token.is_special = false; /* until it is named */
+    } else if (token.content != NULL && !is_said(reader, &token))
         token.is_special |= is_special_name(reader, token.content, false);
     return add_listed(reader, &token, decoded->id, err);
 }
@@ -276,7 +309,7 @@ static int compare_entries(const void *a, const void *b)
 static enum err_code add_plain(struct reader *reader, const struct entry *entry, struct err *err)
 {
     struct added_token token = {.content = entry->content};
-    token.normalized = !is_special_name(reader, entry->content, true);
+    token.normalized = !reader->is_slow && !is_special_name(reader, entry->content, true);
     token.is_special = is_special_name(reader, entry->content, false);
     return added_tokens_has(reader->added, (int32_t)entry->id)
                ? ERR_OK
@@ -360,27 +393,40 @@ static enum err_code add_special(void *context, const char *key, const struct js
     if (content == NULL || strlen(content) > VOCAB_PIECE_BYTES_MAX)
         return err_set(err, ERR_UNSUPPORTED, "$.%s: expected a string of at most %d bytes", key,
                        VOCAB_PIECE_BYTES_MAX);
+    struct added_token *known = added_tokens_entry(reader->added, content, strlen(content));
+    const bool is_single = key != additional_key && key != extra_key;
+    if (reader->is_slow && known != NULL) {
+        known->is_special = true;
+        known->is_named |= is_single;
+        return ERR_OK;
+    }
     if (says_nothing(reader, key, json, content))
         return ERR_OK;
-    struct added_token token = {.content = content, .is_named = true};
+    struct added_token token = {.content = content, .is_named = is_single || !reader->is_slow};
     if (doc_member(json, "content") != NULL ? read_flags(&token, json, err) : ERR_OK)
         return err->code;
     if (doc_member(json, "content") == NULL && key == special_keys[MASK])
         token.lstrip = files->class->mask_takes_space;
     /* A slow tokenizer of older files copies the flags of tokenizer_config.json before it makes the
      * token special: then the token is matched in the normalised text. */
-    if (files->older == OLDER_NONE || doc_member(json, "__type") == NULL)
+    if (reader->is_slow)
+        token.normalized = false;
+    else if (files->older == OLDER_NONE || doc_member(json, "__type") == NULL)
         token.normalized &= doc_member(json, "normalized") != NULL;
+    token.normalized |= key == special_keys[MASK] && doc_member(json, "content") == NULL &&
+                        files->class->mask_is_normalized;
     token.is_special = true;
     token.is_usual = json == NULL && known_id(reader, content) == VOCAB_NONE;
     token.id = id_of(reader, content);
     return say(reader, &token, err);
 }
 
-/* Checks that cls_token and sep_token exist: the frame of older files needs both. */
+/* Checks that cls_token and sep_token exist: the frame of older files needs both. A slow tokenizer
+ * needs eos_token and unk_token. */
 static enum err_code check_frame(const struct reader *reader, struct err *err)
 {
-    static const enum special_name needed[] = {CLS, SEP};
+    static const enum special_name frame[] = {CLS, SEP}, slow[] = {EOS, UNK};
+    const enum special_name *needed = reader->is_slow ? slow : frame;
     for (size_t i = 0; i < 2 && reader->files->older != OLDER_NONE; i++) {
         const char *content = tokenizer_files_content(reader->files, needed[i]);
         bool is_said;
@@ -393,6 +439,113 @@ static enum err_code check_frame(const struct reader *reader, struct err *err)
                            content != NULL ? content : "");
     }
     return ERR_OK;
+}
+
+/* ---- tokens of slow classes ---- */
+
+enum { EXTRA_IDS = 100, OFFSET = 103, OFFSET_MIN = 2, UNSHIFTED = 2 };
+
+/* T5: the number of <extra_id_N>, which the special tokens that are listed must agree with. */
+static enum err_code count_extra(long long *out, const struct tokenizer_files *files,
+                                 struct err *err)
+{
+    bool is_said;
+    const struct json_t *list = tokenizer_files_special(files, additional_key, &is_said);
+    long long listed = 0;
+    *out = EXTRA_IDS;
+    if (doc_get_integer(files->config, "$", "extra_ids", 0, ADDED_MAX, out, err))
+        return err->code;
+    for (size_t i = 0; i < doc_array_count(list); i++) {
+        const char *content = content_of(doc_array_item(list, i));
+        listed += content != NULL && strstr(content, "<extra_id_") != NULL;
+    }
+    if (is_said && list != NULL ? listed == *out : *out == EXTRA_IDS)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "$.extra_ids: %lld, but $.additional_special_tokens lists %lld of <extra_id_0> "
+                   "and so on",
+                   *out, listed);
+}
+
+/* Adds a token of the class. T5: a file's token with the id wins; Pegasus: there must be none. */
+static enum err_code add_numbered(struct reader *reader, const char *content, long long id,
+                                  struct err *err)
+{
+    const bool is_t5 = reader->files->class->pieces == PIECES_T5;
+    struct added_token token = {
+        .content = content, .lstrip = is_t5, .rstrip = is_t5, .is_special = !is_t5};
+    if (content == NULL)
+        return err_no_memory(err, sizeof token);
+    token.id = (int32_t)id;
+    struct added_token *known = added_tokens_entry(reader->added, content, strlen(content));
+    if (!added_tokens_has(reader->added, token.id))
+        return say(reader, &token, err);
+    if (is_t5)
+        return ERR_OK;
+    if (known == NULL || known->id != token.id)
+        return err_set(err, ERR_UNSUPPORTED, "added token %d must be '%s'", (int)id, content);
+    known->is_special = true;
+    return ERR_OK;
+}
+
+static enum err_code add_of_t5(struct reader *reader, struct err *err)
+{
+    long long count = 0;
+    const unsigned pieces = reader->model->pieces;
+    if (count_extra(&count, reader->files, err))
+        return err->code;
+    for (long long i = 0; i < count; i++)
+        if (add_numbered(reader, arena_format(reader->arena, "<extra_id_%lld>", i),
+                         pieces + count - 1 - i, err))
+            return err->code;
+    return ERR_OK;
+}
+
+enum err_code added_offset(long long *out, const struct tokenizer_files *files, struct err *err)
+{
+    *out = files->class->pieces == PIECES_PEGASUS ? OFFSET : 0;
+    if (*out == 0)
+        return ERR_OK;
+    return doc_get_integer(files->config, "$", "offset", OFFSET_MIN, ADDED_MAX, out, err);
+}
+
+/* The padding, the end, two masks, then <unk_2> to <unk_102>. */
+static enum err_code add_of_pegasus(struct reader *reader, struct err *err)
+{
+    static const enum special_name named[] = {PAD, EOS};
+    const struct json_t *config = reader->files->config;
+    const char *sentence = "<mask_1>", *mask = tokenizer_files_content(reader->files, MASK);
+    long long offset, id = 0;
+    if (added_offset(&offset, reader->files, err) ||
+        doc_get_string(config, "$", "mask_token_sent", &sentence, err))
+        return err->code;
+    if (doc_has_null(config, "mask_token_sent") || mask == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "$.%s: null is not supported",
+                       mask == NULL ? special_keys[MASK] : "mask_token_sent");
+    for (; id < UNSHIFTED; id++) {
+        const char *content = tokenizer_files_content(reader->files, named[id]);
+        if (content == NULL)
+            return err_set(err, ERR_UNSUPPORTED, "$.%s: null is not supported",
+                           special_keys[named[id]]);
+        if (add_numbered(reader, content, id, err))
+            return err->code;
+    }
+    if (add_numbered(reader, sentence, id++, err) || add_numbered(reader, mask, id++, err))
+        return err->code;
+    for (long long i = UNSHIFTED; i < offset; i++)
+        if (add_numbered(reader, arena_format(reader->arena, "<unk_%lld>", i), id++, err))
+            return err->code;
+    return ERR_OK;
+}
+
+/* T5's fast tokenizer has no tokens of its own, but the same rule for their number. */
+static enum err_code add_of_class(struct reader *reader, struct err *err)
+{
+    const enum piece_class class = reader->files->class->pieces;
+    long long count;
+    if (class == PIECES_T5)
+        return reader->is_slow ? add_of_t5(reader, err) : count_extra(&count, reader->files, err);
+    return reader->is_slow && class == PIECES_PEGASUS ? add_of_pegasus(reader, err) : ERR_OK;
 }
 
 static size_t count_all(const struct tokenizer_files *files)
@@ -413,9 +566,16 @@ enum err_code added_read(struct added_tokens *out, const struct tokenizer_files 
                          const struct text_model *model, const struct piece_list *pieces,
                          struct arena *arena, struct err *err)
 {
-    static const char config_name[] = "tokenizer_config.json";
-    struct reader reader = {out, files, model, pieces, arena, NULL, 0};
-    size_t count = count_all(files);
+    struct reader reader = {.added = out,
+                            .files = files,
+                            .model = model,
+                            .pieces = pieces,
+                            .arena = arena,
+                            .is_slow = files->older == OLDER_PIECES};
+    long long offset = 0;
+    if (added_offset(&offset, files, err))
+        return err_prefix(err, "%s: ", config_name);
+    size_t count = count_all(files) + (size_t)offset + UNSHIFTED;
     if (count > ADDED_MAX)
         return err_set(err, ERR_UNSUPPORTED, "%zu added tokens; at most %d are supported", count,
                        ADDED_MAX);
@@ -431,10 +591,13 @@ enum err_code added_read(struct added_tokens *out, const struct tokenizer_files 
         return err_prefix(err, "%s: ", config_name);
     if (add_entries(&reader, files->added, take_encoder_entry, err))
         return err_prefix(err, "added_tokens.json: ");
+    if (add_of_class(&reader, err))
+        return err_prefix(err, "%s: ", config_name);
     if (check_frame(&reader, err))
         return err->code;
     if (walk_specials(files, add_special, &reader, err))
         return err_prefix(
             err, "%s: ", files->special_map != NULL ? "special_tokens_map.json" : config_name);
+    out->raw.is_python = reader.is_slow;
     return ERR_OK;
 }

@@ -192,12 +192,18 @@ static bool is_single_word(const struct added_cursor *cursor, size_t at, size_t 
     return end == cursor->len || !character_is_word(utf8_decode(text, &right));
 }
 
+static bool is_space(const struct added_cursor *cursor, uint32_t character)
+{
+    return cursor->set->is_python ? character_is_python_space(character)
+                                  : character_is_space(character);
+}
+
 /* Returns the start of the white space that ends at `at`, but not before `floor`. */
-static size_t strip_left(const char *text, size_t at, size_t floor)
+static size_t strip_left(const struct added_cursor *cursor, size_t at, size_t floor)
 {
     while (at > floor) {
-        size_t last = character_before(text, at), next = last;
-        if (!character_is_space(utf8_decode(text, &next)))
+        size_t last = character_before(cursor->text, at), next = last;
+        if (!is_space(cursor, utf8_decode(cursor->text, &next)))
             break;
         at = last;
     }
@@ -205,11 +211,11 @@ static size_t strip_left(const char *text, size_t at, size_t floor)
 }
 
 /* Returns the end of the white space at `at`; all up to `known` is white space. */
-static size_t strip_right(const char *text, size_t len, size_t at, size_t known)
+static size_t strip_right(const struct added_cursor *cursor, size_t at, size_t known)
 {
     at = at > known ? at : known;
-    for (size_t next = at; at < len; at = next)
-        if (!character_is_space(utf8_decode(text, &next)))
+    for (size_t next = at; at < cursor->len; at = next)
+        if (!is_space(cursor, utf8_decode(cursor->text, &next)))
             break;
     return at;
 }
@@ -243,9 +249,9 @@ bool added_next(struct added_cursor *cursor, struct added_match *out)
         if (token->single_word && !is_single_word(cursor, out->at, out->end))
             continue;
         if (token->lstrip && out->at > cursor->taken)
-            out->at = strip_left(cursor->text, out->at, cursor->taken);
+            out->at = strip_left(cursor, out->at, cursor->taken);
         if (token->rstrip)
-            out->end = strip_right(cursor->text, cursor->len, out->end, cursor->taken);
+            out->end = strip_right(cursor, out->end, cursor->taken);
         cursor->taken = out->end;
         out->id = token->id;
         return true;

@@ -32,6 +32,7 @@ struct added_set {
     struct vocab contents;            /* strings to find; each has the number of its item as id */
     const struct added_token **items; /* [count] the token of each content */
     size_t count;
+    bool is_python; /* white space is Python's, which includes U+001C to U+001F */
 };
 
 struct added_tokens {
@@ -71,6 +72,9 @@ struct text_model;
 enum err_code added_read(struct added_tokens *out, const struct tokenizer_files *files,
                          const struct text_model *model, const struct piece_list *pieces,
                          struct arena *arena, struct err *err);
+
+/* Pegasus: how much larger a token's id is than the number of its piece; otherwise 0. */
+enum err_code added_offset(long long *out, const struct tokenizer_files *files, struct err *err);
 
 enum err_code added_tokens_init(struct added_tokens *added, size_t room, struct arena *arena,
                                 struct err *err);

@@ -32,6 +32,11 @@ int32_t bpe_unknown(const struct bpe *model)
     return model->unknown;
 }
 
+const char *bpe_suffix(const struct bpe *model)
+{
+    return model->suffix;
+}
+
 bool bpe_has_prefix(const struct bpe *model)
 {
     return model->prefix_len > 0;
@@ -78,20 +83,38 @@ static struct bpe_merge queue_pop(struct bpe_work *work)
     return first;
 }
 
+/* Finds the merge of two neighbours; its id is VOCAB_NONE if they do not merge. */
+static struct bpe_merge find_merge(const struct bpe *model, const struct bpe_work *work,
+                                   uint32_t at, uint32_t next)
+{
+    const struct bpe_symbol *left = &work->symbols[at], *right = &work->symbols[next];
+    struct bpe_merge merge = {.at = at, .id = VOCAB_NONE};
+    if (model->ranks == NULL) {
+        const struct bpe_pair *pair = bpe_tables_merge(model, left->id, right->id);
+        return pair != NULL ? (struct bpe_merge){pair->rank, at, pair->id} : merge;
+    }
+    const uint32_t len = left->len + right->len;
+    if ((left->id | right->id) & BPE_SYMBOL_FROZEN ||
+        len > model->vocab.longest[(unsigned char)work->text[at]])
+        return merge;
+    merge.id = vocab_find(&model->vocab, work->text + at, len);
+    merge.rank = merge.id != VOCAB_NONE ? model->ranks[merge.id] : 0;
+    return merge;
+}
+
 static void push_pair(const struct bpe *model, struct bpe_work *work, uint32_t at, uint32_t next)
 {
-    const struct bpe_pair *pair =
-        bpe_tables_merge(model, work->symbols[at].id, work->symbols[next].id);
-    if (pair != NULL)
-        queue_push(work, (struct bpe_merge){pair->rank, at, pair->id});
+    const struct bpe_merge merge = find_merge(model, work, at, next);
+    if (merge.id != VOCAB_NONE)
+        queue_push(work, merge);
 }
 
 /* ---- symbols ---- */
 
 /* Makes a symbol of each byte, or of each character; neighbouring unknown ones are one symbol if
  * the model fuses them. */
-static uint32_t make_symbols(const struct bpe *model, struct bpe_work *work, const char *text,
-                             size_t len)
+static void make_symbols(const struct bpe *model, struct bpe_work *work, const char *text,
+                         size_t len)
 {
     struct bpe_symbol *symbols = work->symbols;
     uint32_t count = 0;
@@ -118,7 +141,26 @@ static uint32_t make_symbols(const struct bpe *model, struct bpe_work *work, con
         was_unknown = is_unknown;
     }
     symbols[count - 1].next = NOWHERE;
-    return count;
+}
+
+/* Makes the symbols of a SentencePiece model. A symbol's number is the place of its first byte. */
+static void make_characters(const struct bpe *model, struct bpe_work *work, size_t len)
+{
+    uint32_t previous = NOWHERE;
+    for (size_t at = 0, next; at < len; at = next) {
+        size_t taken = 0;
+        int32_t id = vocab_longest(&model->user_defined, work->text + at, len - at, &taken);
+        id = id != VOCAB_NONE ? id | BPE_SYMBOL_FROZEN : id;
+        next = at + taken;
+        if (id == VOCAB_NONE) {
+            utf8_decode(work->text, &next);
+            id = vocab_find(&model->vocab, work->text + at, next - at);
+        }
+        work->symbols[at] =
+            (struct bpe_symbol){id != VOCAB_NONE ? id : model->unknown, (uint32_t)(next - at),
+                                previous, next < len ? (uint32_t)next : NOWHERE};
+        previous = (uint32_t)at;
+    }
 }
 
 /* ---- merging ---- */
@@ -129,9 +171,7 @@ static bool is_expired(const struct bpe *model, const struct bpe_work *work,
     const struct bpe_symbol *symbol = &work->symbols[merge->at];
     if (symbol->len == 0 || symbol->next == NOWHERE)
         return true;
-    const struct bpe_pair *pair =
-        bpe_tables_merge(model, symbol->id, work->symbols[symbol->next].id);
-    return pair == NULL || pair->id != merge->id;
+    return find_merge(model, work, merge->at, symbol->next).id != merge->id;
 }
 
 static void apply(const struct bpe *model, struct bpe_work *work, const struct bpe_merge *merge)
@@ -150,12 +190,11 @@ static void apply(const struct bpe *model, struct bpe_work *work, const struct b
         push_pair(model, work, symbol->previous, merge->at);
 }
 
-static enum err_code merge_all(const struct bpe *model, struct bpe_work *work, uint32_t count,
-                               struct err *err)
+static enum err_code merge_all(const struct bpe *model, struct bpe_work *work, struct err *err)
 {
     work->queued = 0;
-    for (uint32_t i = 0; i + 1 < count; i++)
-        push_pair(model, work, i, i + 1);
+    for (uint32_t i = 0, next; (next = work->symbols[i].next) != NOWHERE; i = next)
+        push_pair(model, work, i, next);
     for (size_t done = 1; work->queued > 0; done++) {
         if (done % LOOK_MERGES == 0 && interrupt_look(work->interrupt, err))
             return err->code;
@@ -178,12 +217,20 @@ size_t bpe_cut(const struct bpe *model, struct bpe_work *work, const char *text,
         cuts[0] = (struct model_cut){whole, (uint32_t)len};
         return 1;
     }
-    uint32_t symbols = make_symbols(model, work, text, len), end = 0;
-    if (merge_all(model, work, symbols, err))
+    work->text = text;
+    if (model->ranks != NULL)
+        make_characters(model, work, len);
+    else
+        make_symbols(model, work, text, len);
+    if (merge_all(model, work, err))
         return 0;
     size_t count = 0;
-    for (uint32_t i = 0; i != NOWHERE; i = work->symbols[i].next)
-        cuts[count++] = (struct model_cut){work->symbols[i].id, end += work->symbols[i].len};
+    uint32_t end = 0;
+    for (uint32_t i = 0; i != NOWHERE; i = work->symbols[i].next) {
+        const int32_t id = work->symbols[i].id;
+        cuts[count++] = (struct model_cut){id == VOCAB_NONE ? id : id & ~BPE_SYMBOL_FROZEN,
+                                           end += work->symbols[i].len};
+    }
     return count;
 }
 

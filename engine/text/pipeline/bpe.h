@@ -1,5 +1,5 @@
-/* bpe.h - the model "BPE" of tokenizer.json: byte pair encoding of one split of a text (Sennrich et
- * al. 2016), over bytes (GPT-2, RoBERTa, CLIP) or over characters.
+/* bpe.h - the model "BPE" of tokenizer.json or of a SentencePiece model: byte pair encoding of one
+ * split of a text (Sennrich et al. 2016), over bytes (GPT-2, RoBERTa, CLIP) or over characters.
  *
  *     bpe_read(&model, json, &pieces, is_byte_level, &arena, &err);              once
  *     bpe_work_init(&work, longest_split, &scratch, interrupt, &err);
@@ -22,6 +22,7 @@
 
 struct bpe;
 struct json_t;
+struct sentencepiece;
 
 struct bpe_symbol;
 struct bpe_merge;
@@ -34,6 +35,7 @@ struct model_cut {
 
 /* Memory for one split of at most `len_max` bytes. */
 struct bpe_work {
+    const char *text; /* the split */
     struct bpe_symbol *symbols;
     struct bpe_merge *queue;
     size_t queued;
@@ -48,8 +50,16 @@ enum { BPE_WORK_BYTES = 52 }; /* for each byte of the longest split */
 enum err_code bpe_read(struct bpe **out, const struct json_t *json, const struct piece_list *pieces,
                        bool is_byte_level, struct arena *arena, struct err *err);
 
+/* Makes the model of a SentencePiece model, whose texts it borrows. It cuts as SentencePiece 0.2:
+ * the pair that becomes the piece with the highest score is merged, the leftmost of equals.
+ * Unknown characters are not fused. */
+enum err_code bpe_of_pieces(struct bpe **out, const struct sentencepiece *file, struct arena *arena,
+                            struct err *err);
+
 /* Returns the id of the unknown token, or VOCAB_NONE. */
 int32_t bpe_unknown(const struct bpe *model);
+/* Returns the end of a word's last symbol; "": nothing. */
+const char *bpe_suffix(const struct bpe *model);
 /* True if every symbol of a word but the first begins with a mark. */
 bool bpe_has_prefix(const struct bpe *model);
 

@@ -1,13 +1,16 @@
 /* bpe_read.c - reads a BPE model from tokenizer.json. A byte-level vocabulary is written in
  * printable characters; here it becomes bytes, so that texts need no rewriting. Pieces with other
- * characters can then never match and are left out. */
+ * characters can then never match and are left out. A SentencePiece model has no list of merges: a
+ * piece is merged from any two neighbours, and its score is its rank. */
 #include "engine/base/doc.h"
 #include "engine/base/utf8.h"
 #include "engine/text/decoder.h"
 #include "engine/text/pipeline/bpe.h"
 #include "engine/text/pipeline/bpe_tables.h"
 #include "engine/text/pipeline/members.h"
+#include "engine/text/sentencepiece.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct reader {
@@ -246,4 +249,55 @@ enum err_code bpe_read(struct bpe **out, const struct json_t *json, const struct
         add_merges(&reader, doc_member(json, "merges"), err))
         return err->code;
     return fill_symbols(model, err);
+}
+
+/* ---- a SentencePiece model ---- */
+
+/* A piece by the score that orders it. */
+struct scored {
+    float score;
+    uint32_t id;
+};
+
+static int compare_scores(const void *left, const void *right)
+{
+    const struct scored *a = left, *b = right;
+    return (a->score < b->score) - (a->score > b->score);
+}
+
+/* Pieces with the same score have the same rank. */
+static enum err_code rank_pieces(uint32_t *ranks, const struct sentencepiece *file, struct err *err)
+{
+    struct scored *order = malloc(file->count * sizeof *order);
+    if (order == NULL)
+        return err_no_memory(err, file->count * sizeof *order);
+    for (uint32_t id = 0; id < file->count; id++)
+        order[id] = (struct scored){file->pieces[id].score, id};
+    qsort(order, file->count, sizeof *order, compare_scores);
+    for (uint32_t i = 0, rank = 0; i < file->count; i++) {
+        rank += i > 0 && order[i].score != order[i - 1].score;
+        ranks[order[i].id] = rank;
+    }
+    free(order);
+    return ERR_OK;
+}
+
+enum err_code bpe_of_pieces(struct bpe **out, const struct sentencepiece *file, struct arena *arena,
+                            struct err *err)
+{
+    struct bpe *model = *out = arena_alloc_array(arena, 1, sizeof *model);
+    uint32_t *ranks = arena_alloc_array(arena, file->count, sizeof *ranks);
+    if (model == NULL || ranks == NULL)
+        return err_no_memory(err, file->count * sizeof *ranks);
+    *model =
+        (struct bpe){.unknown = file->unknown, .ranks = ranks, .user_defined = file->user_defined};
+    if (rank_pieces(ranks, file, err) || vocab_init(&model->vocab, file->count, arena, err))
+        return err->code;
+    for (uint32_t id = 0; id < file->count; id++) {
+        const struct sentencepiece_piece *piece = &file->pieces[id];
+        if ((piece->type == PIECE_NORMAL || piece->type == PIECE_USER_DEFINED) &&
+            vocab_add(&model->vocab, piece->text, piece->len, (int32_t)id, err))
+            return err->code;
+    }
+    return ERR_OK;
 }

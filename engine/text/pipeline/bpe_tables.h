@@ -31,7 +31,14 @@ struct bpe {
     char suffix[BPE_SUFFIX_BYTES_MAX]; /* ends the last symbol */
     size_t prefix_len, suffix_len;
     int32_t symbols[2][2][256]; /* [is_first][is_last][byte] ids of single bytes, or VOCAB_NONE */
+    /* a SentencePiece model: any two neighbours that are a piece together may merge, the piece of
+     * the lowest rank first; NULL: only the pairs may */
+    const uint32_t *ranks;     /* by id */
+    struct vocab user_defined; /* pieces that are found before all others and never merge */
 };
+
+/* Bit of a symbol's id: it never merges. */
+enum { BPE_SYMBOL_FROZEN = 1 << 30 };
 
 static inline uint32_t bpe_tables_slot(const struct bpe *model, int32_t left, int32_t right)
 {

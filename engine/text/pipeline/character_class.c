@@ -23,6 +23,11 @@ bool character_is_space(uint32_t character)
     return unicode_properties(character)->flags & UNICODE_SPACE;
 }
 
+bool character_is_python_space(uint32_t character)
+{
+    return character_is_space(character) || character - 0x1C < 4;
+}
+
 bool character_is_punctuation(uint32_t character)
 {
     return unicode_properties(character)->flags & UNICODE_PUNCTUATION;

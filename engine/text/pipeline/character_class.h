@@ -26,10 +26,11 @@ enum character_class {
 
 enum character_class character_class(uint32_t character);
 
-bool character_is_word(uint32_t character);        /* \w */
-bool character_is_digit(uint32_t character);       /* "Digits": Nd, Nl, No */
-bool character_is_space(uint32_t character);       /* White_Space */
-bool character_is_punctuation(uint32_t character); /* P*, and every ASCII symbol */
+bool character_is_word(uint32_t character);         /* \w */
+bool character_is_digit(uint32_t character);        /* "Digits": Nd, Nl, No */
+bool character_is_space(uint32_t character);        /* White_Space */
+bool character_is_python_space(uint32_t character); /* the same, and U+001C to U+001F */
+bool character_is_punctuation(uint32_t character);  /* P*, and every ASCII symbol */
 
 /* Returns the start of the character that ends at `at`, which is above 0; 0 if the text begins
  * inside it, as behind a cut of a byte-level model. */

@@ -22,6 +22,7 @@
 #include "engine/text/unicode.h"
 
 struct json_t;
+struct sentencepiece;
 
 /* ---- one step ---- */
 
@@ -47,7 +48,8 @@ struct normalizer_step {
     bool left, right;              /* Strip */
     struct normalizer_flags flags; /* BertNormalizer */
     enum unicode_form form;        /* NFC ... */
-    struct precompiled *table;     /* Precompiled */
+    struct precompiled *table;     /* Precompiled; of a SentencePiece model NULL if it has none */
+    const struct sentencepiece *file;
 };
 
 /* The steps, one function for each type of tokenizer.json. */
@@ -64,6 +66,7 @@ NORMALIZER_APPLY(normalizer_prepend); /* before a text that is not empty */
 NORMALIZER_APPLY(normalizer_form);
 NORMALIZER_APPLY(normalizer_precompiled);
 NORMALIZER_APPLY(normalizer_bert);
+NORMALIZER_APPLY(normalizer_pieces); /* all of a SentencePiece model's normaliser */
 
 /* Inserts `content` behind the character replaced or dropped last. False if there is no memory. */
 bool normalizer_insert(struct aligned_builder *builder, const char *content, size_t len,
@@ -87,6 +90,11 @@ struct normalizer_steps {
  * member or an expression that is not implemented. Nothing of the tree is kept. */
 enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct json_t *json,
                                     struct arena *arena, struct err *err);
+
+/* Makes the one step of a SentencePiece model, which is borrowed. */
+enum err_code normalizer_steps_of_pieces(struct normalizer_steps *out,
+                                         const struct sentencepiece *file, struct arena *arena,
+                                         struct err *err);
 
 /* Applies do_lower_case, tokenize_chinese_chars and strip_accents of tokenizer_config.json, if the
  * class of tokenizer lets them win. They change a BertNormalizer that is all of `json`, not one in

@@ -110,12 +110,21 @@ static enum err_code read_named(int32_t *id, const struct json_t *json, const ch
 void post_processor_frame(struct post_processor *out, enum class_frame frame, int32_t cls,
                           int32_t sep)
 {
-    const struct template_item first = {TEMPLATE_SPECIAL, 0, cls}, end = {TEMPLATE_SPECIAL, 0, sep};
-    const struct template_item text = {TEMPLATE_TEXT, 0, 0};
+    const bool is_language = frame == FRAME_LANGUAGE_FIRST || frame == FRAME_LANGUAGE_LAST;
+    const struct template_item first = {is_language ? TEMPLATE_LANGUAGE : TEMPLATE_SPECIAL, 0, cls};
+    const struct template_item text = {TEMPLATE_TEXT, 0, 0}, end = {TEMPLATE_SPECIAL, 0, sep};
     const uint8_t type = frame != FRAME_ROBERTA;
     struct tokenizer_template *pair = &out->pair;
     out->single = (struct tokenizer_template){{first, text, end}, 3};
+    if (frame == FRAME_END)
+        out->single = (struct tokenizer_template){{text, end}, 2};
+    if (frame == FRAME_LANGUAGE_LAST)
+        out->single = (struct tokenizer_template){{text, end, first}, 3};
     *pair = out->single;
+    if (is_language || frame == FRAME_END)
+        pair->count = 0;
+    if (pair->count == 0)
+        return;
     if (frame != FRAME_BERT)
         pair->items[pair->count++] = end;
     pair->items[pair->count++] = (struct template_item){TEMPLATE_PAIR, type, 0};

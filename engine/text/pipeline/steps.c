@@ -19,6 +19,8 @@ static enum err_code read_steps(struct steps *steps, const struct tokenizer_file
         "version",       "truncation",     "padding", "added_tokens", "normalizer",
         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     const struct json_t *root = files->root;
+    if (files->older == OLDER_PIECES)
+        return steps_read_pieces(steps, files, pieces, arena, err);
     if (files->words != NULL &&
         piece_list_read_lines(pieces, files->words, files->words_len, arena, err))
         return err->code;
@@ -115,6 +117,9 @@ static unsigned count_ids(const struct steps *steps)
 {
     unsigned size = steps->model.vocab_size;
     size = steps->added.vocab_size > size ? steps->added.vocab_size : size;
+    for (unsigned i = 0; i < steps->language_count; i++)
+        if ((unsigned)steps->languages[i].id >= size)
+            size = (unsigned)steps->languages[i].id + 1;
     return largest_id(&steps->post.pair, largest_id(&steps->post.single, size));
 }
 
@@ -145,7 +150,7 @@ static bool add_listed(struct token_string *strings, const struct json_t *vocab,
     return true;
 }
 
-/* Added tokens win; the others' texts are the list's. */
+/* Added tokens win; the others' texts are the list's, and M2M100's languages. */
 static enum err_code read_strings(struct steps *steps, const struct json_t *root,
                                   const struct piece_list *pieces, struct arena *arena,
                                   struct err *err)
@@ -153,14 +158,21 @@ static enum err_code read_strings(struct steps *steps, const struct json_t *root
     const struct added_tokens *added = &steps->added;
     const unsigned count = steps->vocab_size;
     struct token_string *strings = arena_alloc_array(arena, count, sizeof *strings);
+    const bool is_listed = steps->model.kind == MODEL_UNIGRAM && steps->model.file == NULL;
     if (strings == NULL ||
-        (steps->model.kind == MODEL_UNIGRAM &&
-         !add_listed(strings, doc_member(doc_member(root, "model"), "vocab"), arena)))
+        (is_listed && !add_listed(strings, doc_member(doc_member(root, "model"), "vocab"), arena)))
         return err_no_memory(err, count * sizeof *strings);
-    for (size_t i = 0; steps->model.kind != MODEL_UNIGRAM && i < pieces->count; i++)
+    for (size_t i = 0; !is_listed && i < pieces->count; i++)
         if (pieces->items[i].len > 0)
             strings[pieces->items[i].id] =
                 (struct token_string){.text = pieces->items[i].text, .len = pieces->items[i].len};
+    for (unsigned i = 0; steps->slow.class == PIECES_M2M100 && i < steps->language_count; i++) {
+        const char *text = arena_format(arena, "__%s__", steps->languages[i].code);
+        if (text == NULL)
+            return err_no_memory(err, sizeof *strings);
+        strings[steps->languages[i].id] =
+            (struct token_string){.text = text, .len = (uint32_t)strlen(text)};
+    }
     for (size_t i = 0; i < added->count; i++) {
         const struct added_token *token = &added->entries[i];
         strings[token->id] = (struct token_string){
@@ -182,6 +194,10 @@ static enum err_code read_decoder(struct steps *steps, const struct tokenizer_fi
             .kind = DECODER_WORDPIECE, .cleans = true, .mark = "##", .mark_len = 2};
     if (files->older == OLDER_BPE)
         steps->decoder.kind = DECODER_BYTE_LEVEL;
+    if (files->older == OLDER_PIECES)
+        steps->decoder = (struct decoder){.kind = DECODER_METASPACE,
+                                          .mark = SENTENCEPIECE_MARK,
+                                          .mark_len = SENTENCEPIECE_MARK_BYTES};
     return ERR_OK;
 }
 
@@ -221,13 +237,19 @@ enum err_code steps_read(struct steps *out, const struct tokenizer_files *files,
     static const char *const masks[] = {"<mask>", "[MASK]", NULL};
     static const char *const none[] = {NULL};
     const char *name = tokenizer_files_name(files);
-    struct piece_list pieces = {0};
+    struct piece_list pieces = {0}, source = {0};
     *out = (struct steps){0};
     if (read_steps(out, files, &pieces, arena, err))
-        return err_prefix(err, "%s: ", name);
-    if (added_read(&out->added, files, &out->model, &pieces, arena, err))
+        return files->older == OLDER_PIECES ? err->code : err_prefix(err, "%s: ", name);
+    /* Marian's added tokens have the source's ids on both sides */
+    if (files->source_ids != NULL && piece_list_read(&source, files->source_ids, "$", arena, err))
+        return err_prefix(err, "vocab.json: ");
+    if (added_read(&out->added, files, &out->model, source.count > 0 ? &source : &pieces, arena,
+                   err) ||
+        (files->older == OLDER_PIECES && steps_name_pieces(out, files, &pieces, arena, err)) ||
+        steps_read_languages(out, files, &pieces, arena, err))
         return err->code;
-    if (files->older != OLDER_NONE)
+    if (files->older == OLDER_VOCAB_TXT || files->older == OLDER_BPE)
         post_processor_frame(&out->post, files->class->frame, find_special(out, files, CLS, none),
                              find_special(out, files, SEP, none));
     /* the reference normalises them before tokenizer_config.json changes the normaliser */
@@ -237,6 +259,7 @@ enum err_code steps_read(struct steps *out, const struct tokenizer_files *files,
         return err_prefix(err, "%s: ", name);
     if (read_config(out, files, err))
         return err_prefix(err, "%s: ", config_name);
+    out->ends_words = files->class->ends_words;
     out->pad = find_special(out, files, PAD, pads);
     out->mask = find_special(out, files, MASK, masks);
     out->vocab_size = count_ids(out);

@@ -21,6 +21,19 @@ struct post_processor {
     struct tokenizer_template single, pair;
     bool trims;       /* spaces at a token's ends are not in its offsets */
     bool adds_prefix; /* one space before the first token was added, so it is not trimmed */
+    bool ends_once;   /* tokenizer_kind.h */
+};
+
+/* The ways of a slow tokenizer with a text that its SentencePiece model gets. */
+struct slow_text {
+    enum piece_class class; /* 0: none */
+    unsigned strings;       /* of the vocabulary, without added tokens */
+    bool strips_first;      /* T5: decoding takes the mark of the first token */
+    /* T5 with legacy false: a mark in the text is a space; `spaced` is put before a part of the
+     * text that begins with a space, `first` before the whole text, and the `dropped` tokens that
+     * `spaced` becomes are dropped. It keeps the model from removing the space. NULL: none. */
+    const char *spaced, *first;
+    unsigned dropped;
 };
 
 struct steps {
@@ -36,8 +49,12 @@ struct steps {
     double length_max;   /* model_max_length; infinite if the file does not say */
     unsigned vocab_size; /* largest id + 1 of the model, the added tokens and the template */
     bool keeps_end;      /* a text that is too long is cut at its beginning */
-    bool is_bert;        /* texts are cleaned, split and cut as by BERT */
-    bool is_plain;       /* and added tokens are matched literally: wordpiece.c implements it */
+    struct slow_text slow;
+    const struct tokenizer_language *languages; /* [language_count] */
+    unsigned language_count;
+    bool ends_words; /* CLIP: in a decoded text the end of a word is a space */
+    bool is_bert;    /* texts are cleaned, split and cut as by BERT */
+    bool is_plain;   /* and added tokens are matched literally: wordpiece.c implements it */
 };
 
 /* Reads the steps; keeps nothing of the files. Error texts begin with a file's name. */
@@ -57,6 +74,24 @@ struct normalizer_flags steps_flags(const struct steps *steps);
 enum err_code steps_limit(unsigned *out, const struct steps *steps, unsigned tokens_max,
                           struct err *err);
 
+/* ---- a SentencePiece model ---- */
+
+/* Reads the model of a slow tokenizer: steps->normalizer, ->model, ->slow, and `pieces`, the
+ * strings that have ids without the added tokens. Error texts begin with a file's name. */
+enum err_code steps_read_pieces(struct steps *steps, const struct tokenizer_files *files,
+                                struct piece_list *pieces, struct arena *arena, struct err *err);
+
+/* Gives the pieces their ids, once steps->added has been read. */
+enum err_code steps_name_pieces(struct steps *steps, const struct tokenizer_files *files,
+                                const struct piece_list *pieces, struct arena *arena,
+                                struct err *err);
+
+/* Lists the languages of the class, and makes the frame of a class with languages around a text;
+ * its language is that of tokenizer_config.json or the class's usual one. */
+enum err_code steps_read_languages(struct steps *steps, const struct tokenizer_files *files,
+                                   const struct piece_list *pieces, struct arena *arena,
+                                   struct err *err);
+
 /* ---- the post-processor ---- */
 
 struct json_t;
@@ -67,7 +102,7 @@ enum err_code post_processor_read(struct post_processor *out, const struct json_
                                   struct err *err);
 
 /* Makes the frame of the class, which older files imply. cls, sep: ids of its first and last
- * token. */
+ * token; of a frame without a first one, cls is the usual language. */
 void post_processor_frame(struct post_processor *out, enum class_frame frame, int32_t cls,
                           int32_t sep);
 

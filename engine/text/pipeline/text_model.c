@@ -72,6 +72,84 @@ static size_t cut_wordpiece(const struct text_model *model, struct model_cut *cu
     return 1;
 }
 
+/* ---- pieces of a SentencePiece model ---- */
+
+enum err_code text_model_of_pieces(struct text_model *out, const struct sentencepiece *file,
+                                   const struct piece_list *pieces, struct arena *arena,
+                                   struct err *err)
+{
+    *out = (struct text_model){.kind = file->is_bpe ? MODEL_BPE : MODEL_UNIGRAM,
+                               .name = file->is_bpe ? "BPE" : "Unigram",
+                               .vocab_size = pieces->vocab_size,
+                               .pieces = pieces->distinct,
+                               .file = file};
+    return file->is_bpe ? bpe_of_pieces(&out->bpe, file, arena, err)
+                        : unigram_of_pieces(&out->unigram, file, arena, err);
+}
+
+static int32_t name_of(const struct text_model *model, const char *text, size_t len)
+{
+    const int32_t id =
+        len <= VOCAB_PIECE_BYTES_MAX ? vocab_find(&model->tokens, text, len) : VOCAB_NONE;
+    return id != VOCAB_NONE ? id : model->unknown;
+}
+
+enum err_code text_model_name(struct text_model *model, int32_t unknown, struct arena *arena,
+                              struct err *err)
+{
+    const struct sentencepiece *file = model->file;
+    int32_t *ids = arena_alloc_array(arena, file->count, sizeof *ids);
+    if (ids == NULL)
+        return err_no_memory(err, file->count * sizeof *ids);
+    model->ids = ids;
+    model->unknown = unknown;
+    for (uint32_t i = 0; i < file->count; i++) {
+        const struct sentencepiece_piece *piece = &file->pieces[i];
+        ids[i] = name_of(model, piece->text, piece->len);
+        if (piece->type == PIECE_BYTE)
+            model->bytes[sentencepiece_byte(piece)] = ids[i];
+    }
+    return ERR_OK;
+}
+
+/* Unknown pieces become their bytes. Written from the end, because there may be more. */
+static size_t name_bytes(const struct text_model *model, struct model_cut *cuts, size_t count,
+                         const char *text)
+{
+    size_t total = 0, to;
+    for (size_t i = 0, at = 0; i < count; at = cuts[i++].end)
+        total += cuts[i].id == model->file->unknown ? cuts[i].end - at : 1;
+    to = total;
+    for (size_t i = count; i > 0; i--) {
+        const struct model_cut cut = cuts[i - 1];
+        const uint32_t begin = i > 1 ? cuts[i - 2].end : 0;
+        if (cut.id != model->file->unknown)
+            cuts[--to] = (struct model_cut){model->ids[cut.id], cut.end};
+        for (uint32_t at = cut.end; cut.id == model->file->unknown && at > begin; at--)
+            cuts[--to] = (struct model_cut){model->bytes[(unsigned char)text[at - 1]], at};
+    }
+    return total;
+}
+
+/* Neighbouring unknown pieces become one, and all get their ids. */
+static size_t name_pieces(const struct text_model *model, struct model_cut *cuts, size_t count,
+                          const char *text)
+{
+    const int32_t unknown = model->file->unknown;
+    size_t kept = 0;
+    if (model->file->falls_back)
+        return name_bytes(model, cuts, count, text);
+    for (size_t i = 0; i < count; i++)
+        if (kept > 0 && cuts[i].id == unknown && cuts[kept - 1].id == unknown)
+            cuts[kept - 1].end = cuts[i].end;
+        else
+            cuts[kept++] = cuts[i];
+    for (size_t i = 0, at = 0; i < kept; at = cuts[i++].end)
+        cuts[i].id = cuts[i].id == unknown ? name_of(model, text + at, cuts[i].end - at)
+                                           : model->ids[cuts[i].id];
+    return kept;
+}
+
 /* ---- all models ---- */
 
 enum err_code text_model_read(struct text_model *out, const struct json_t *json, bool is_byte_level,
@@ -117,8 +195,9 @@ int32_t text_model_find(const struct text_model *model, const struct piece_list 
 {
     if (len > VOCAB_PIECE_BYTES_MAX)
         return VOCAB_NONE;
-    return model->kind == MODEL_UNIGRAM ? unigram_find(model->unigram, piece, len)
-                                        : vocab_find(&pieces->names, piece, len);
+    return model->kind == MODEL_UNIGRAM && model->file == NULL
+               ? unigram_find(model->unigram, piece, len)
+               : vocab_find(&pieces->names, piece, len);
 }
 
 enum err_code text_model_work_init(struct text_model_work *work, const struct text_model *model,
@@ -141,17 +220,12 @@ size_t text_model_cut(const struct text_model *model, struct text_model_work *wo
 {
     struct unigram_piece piece;
     size_t count = 0;
-    switch (model->kind) {
-    case MODEL_BPE:
-        return bpe_cut(model->bpe, &work->bpe, text, len, work->cuts, err);
-    case MODEL_WORDPIECE:
+    if (model->kind == MODEL_WORDPIECE)
         return cut_wordpiece(model, work->cuts, text, len);
-    case MODEL_UNIGRAM:
-        break;
-    }
-    if (unigram_cut(&work->cursor, text, len, err))
-        return 0;
-    while (unigram_next(&work->cursor, &piece))
-        work->cuts[count++] = (struct model_cut){piece.id, (uint32_t)(piece.at + piece.len)};
-    return count;
+    if (model->kind == MODEL_BPE)
+        count = bpe_cut(model->bpe, &work->bpe, text, len, work->cuts, err);
+    else if (!unigram_cut(&work->cursor, text, len, err))
+        while (unigram_next(&work->cursor, &piece))
+            work->cuts[count++] = (struct model_cut){piece.id, (uint32_t)(piece.at + piece.len)};
+    return model->file != NULL ? name_pieces(model, work->cuts, count, text) : count;
 }

@@ -1,5 +1,5 @@
-/* text_model.h - the member "model" of tokenizer.json: BPE, WordPiece or Unigram, which cut one
- * split of a text into tokens.
+/* text_model.h - the member "model" of tokenizer.json, BPE, WordPiece or Unigram, or that of a
+ * SentencePiece model, which cut one split of a text into tokens.
  *
  *     text_model_read(&model, json, is_byte_level, &names, &arena, &err);         once
  *     text_model_work_init(&work, &model, longest, &scratch, interrupt, &err);
@@ -11,6 +11,7 @@
 #define ATTND_ENGINE_TEXT_PIPELINE_TEXT_MODEL_H
 
 #include "engine/text/pipeline/bpe.h"
+#include "engine/text/sentencepiece.h"
 #include "engine/text/unigram.h"
 
 enum { TEXT_MODEL_WORD_CHARACTERS_MAX = 1000 };
@@ -28,6 +29,13 @@ struct text_model {
     int32_t unknown;     /* or VOCAB_NONE */
     unsigned vocab_size; /* largest id + 1 */
     unsigned pieces;     /* their number */
+
+    /* A SentencePiece model has pieces with numbers of its own; a tokenizer gives them ids by their
+     * text. A run of unknown characters may be a token too. */
+    const struct sentencepiece *file; /* NULL: tokenizer.json, and all of this is unused */
+    const int32_t *ids;               /* [file->count] the token of each piece */
+    struct vocab tokens;              /* all tokens, the added ones too */
+    int32_t bytes[256];               /* if file->falls_back */
 };
 
 struct text_model_work {
@@ -42,6 +50,16 @@ enum { TEXT_MODEL_WORK_BYTES = BPE_WORK_BYTES + sizeof(struct model_cut) + 16 };
  * of the tree is kept. ERR_UNSUPPORTED for another type or member. */
 enum err_code text_model_read(struct text_model *out, const struct json_t *json, bool is_byte_level,
                               struct piece_list *pieces, struct arena *arena, struct err *err);
+
+/* Makes the model of a SentencePiece model; `pieces` has the ids. text_model_name must follow. */
+enum err_code text_model_of_pieces(struct text_model *out, const struct sentencepiece *file,
+                                   const struct piece_list *pieces, struct arena *arena,
+                                   struct err *err);
+
+/* Gives the pieces of a SentencePiece model their tokens: model->tokens is filled, and what it
+ * lacks is the unknown token. */
+enum err_code text_model_name(struct text_model *model, int32_t unknown, struct arena *arena,
+                              struct err *err);
 
 /* Returns the id of a piece in the file's spelling, or VOCAB_NONE. */
 int32_t text_model_find(const struct text_model *model, const struct piece_list *pieces,

@@ -1,6 +1,7 @@
 /* text_pipeline.c - a tokenizer that tokenizer.json describes step by step, equal to Hugging Face's
  * fast tokenizers: added tokens, normaliser, pre-tokeniser, model (BPE, WordPiece, Unigram),
- * special tokens by a template.
+ * special tokens by a template. Slow tokenizers of a SentencePiece model, whose normaliser is one
+ * step and which has no pre-tokeniser, take the same way (struct slow_text).
  *
  * A long text is encoded in chunks of some kilobytes, cut between two words, if the steps allow it.
  * Encoding ends with the chunk that fills the list.
@@ -22,6 +23,7 @@
 enum {
     CHUNK_BYTES = 4096, /* a chunk ends at the first border behind so many bytes */
     LOOK_SPLITS = 1024,
+    PREFIX_BYTES = 64, /* room for what a SentencePiece model and its tokenizer put before a text */
 };
 
 struct text_pipeline {
@@ -36,6 +38,7 @@ struct run {
     const struct text_pipeline *pipeline;
     struct interrupt *interrupt;
     struct token_list *list;
+    size_t dropped; /* first tokens of a piece that are not kept */
     bool is_full;
 };
 
@@ -109,6 +112,13 @@ static void put(struct run *run, const struct aligned *text, size_t at, size_t e
 
 /* ---- pieces ---- */
 
+/* A SentencePiece model gets all words in one split. */
+static bool begins_word(const struct text_model *model, const char *token)
+{
+    return model->file != NULL && (unsigned char)token[0] == (unsigned char)SENTENCEPIECE_MARK[0] &&
+           memcmp(token, SENTENCEPIECE_MARK, SENTENCEPIECE_MARK_BYTES) == 0;
+}
+
 /* Encodes text without added tokens. */
 static enum err_code encode_piece(struct run *run, const struct aligned *text, struct err *err)
 {
@@ -136,9 +146,13 @@ static enum err_code encode_piece(struct run *run, const struct aligned *text, s
         const size_t count = text_model_cut(&steps->model, &work, bytes, split.len, err);
         if (err->code != ERR_OK)
             goto out;
-        for (size_t k = 0, at = 0; k < count && !run->is_full; at = work.cuts[k++].end)
+        const size_t first = count >= run->dropped ? run->dropped : 0;
+        for (size_t k = first; k < count && !run->is_full; k++) {
+            const size_t at = k > 0 ? work.cuts[k - 1].end : 0;
+            const bool continued = k > first && !begins_word(&steps->model, bytes + at);
             put(run, &splits.text, split.at + at, split.at + work.cuts[k].end,
-                (struct token){.id = work.cuts[k].id, .continued = k > 0}, false);
+                (struct token){.id = work.cuts[k].id, .continued = continued}, false);
+        }
     }
 out:
     arena_deinit(&scratch);
@@ -184,6 +198,39 @@ static size_t chunk_end(const struct text_pipeline *pipeline, const char *text, 
     return len;
 }
 
+/* Makes the text that is normalised, with a prefix before it, which has the extent of the first
+ * character; *index moves behind it. */
+static enum err_code align(struct aligned *out, const char *prefix, const char *text, size_t len,
+                           uint32_t *index, struct arena *arena, struct err *err)
+{
+    const size_t prefix_len = strlen(prefix);
+    const uint32_t first = *index, added = (uint32_t)utf8_count(prefix, prefix_len);
+    char *both = NULL;
+    if (prefix_len > 0) {
+        both = arena_alloc(arena, prefix_len + len);
+        if (both == NULL)
+            return err_no_memory(err, prefix_len + len);
+        memcpy(both, prefix, prefix_len);
+        memcpy(both + prefix_len, text, len);
+    }
+    if (aligned_of_text(out, both != NULL ? both : text, prefix_len + len, first, arena, err))
+        return err->code;
+    for (size_t i = 0; prefix_len > 0 && i < out->len; i++) {
+        out->starts[i] = i < prefix_len ? first : out->starts[i] - added;
+        out->ends[i] = i < prefix_len ? first + 1 : out->ends[i] - added;
+    }
+    *index = out->ends[out->len - 1];
+    return ERR_OK;
+}
+
+/* Returns what a slow tokenizer puts before a part of the text, which may be nothing. */
+static const char *prefix_of(const struct slow_text *slow, const char *text, uint32_t index)
+{
+    if (index == 0 && slow->first != NULL)
+        return slow->first;
+    return slow->spaced != NULL && text[0] == ' ' ? slow->spaced : "";
+}
+
 /* Encodes a chunk. *index is the number of its first character and moves behind the chunk. */
 static enum err_code encode_chunk(struct run *run, const char *text, size_t len, uint32_t *index,
                                   bool is_first, bool is_last, struct err *err)
@@ -191,16 +238,19 @@ static enum err_code encode_chunk(struct run *run, const char *text, size_t len,
     struct arena pair[2];
     struct aligned aligned;
     struct text_bytes bytes = text_cost_count(text, len);
+    const struct slow_text *slow = &run->pipeline->steps->slow;
+    const char *prefix = prefix_of(slow, text, *index);
     const struct normalizer_work work = {
         .interrupt = run->interrupt,
         .is_first = is_first,
         .is_last = is_last,
-        .size_max = text_cost_total(&bytes, run->pipeline->normalized_size)};
+        .size_max = text_cost_total(&bytes, run->pipeline->normalized_size) +
+                    (run->pipeline->steps->model.file != NULL ? PREFIX_BYTES : 0)};
     arena_init(&pair[0]);
     arena_init(&pair[1]);
+    run->dropped = prefix[0] != '\0' ? slow->dropped : 0;
     if (!interrupt_look(run->interrupt, err) &&
-        !aligned_of_text(&aligned, text, len, *index, &pair[0], err)) {
-        *index = aligned.ends[len - 1];
+        !align(&aligned, prefix, text, len, index, &pair[0], err)) {
         if (!normalizer_steps_apply(&run->pipeline->steps->normalizer, &aligned, pair, &work, err))
             encode_normalized(run, &aligned, err);
     }
@@ -209,14 +259,59 @@ static enum err_code encode_chunk(struct run *run, const char *text, size_t len,
     return err->code;
 }
 
+/* Marian: ">>deu<<" at the beginning is a token. Returns its bytes. */
+static size_t take_code(struct run *run, const char *text, size_t len, uint32_t *index)
+{
+    enum { MARK = 2 };
+    const struct text_model *model = &run->pipeline->steps->model;
+    const char *end = NULL;
+    if (run->pipeline->steps->slow.class == PIECES_MARIAN && len >= MARK &&
+        memcmp(text, ">>", MARK) == 0)
+        end = memmem(text, len, "<<", MARK);
+    if (end == NULL)
+        return 0;
+    const size_t bytes = (size_t)(end - text) + MARK;
+    const int32_t id =
+        bytes <= VOCAB_PIECE_BYTES_MAX ? vocab_find(&model->tokens, text, bytes) : VOCAB_NONE;
+    struct token token = {.id = id != VOCAB_NONE ? id : model->unknown, .start = *index};
+    token.end = *index += (uint32_t)utf8_count(text, bytes);
+    run->is_full = !token_list_append(run->list, token);
+    return bytes;
+}
+
 static enum err_code encode_segment(struct run *run, const char *text, size_t len, uint32_t *index,
                                     struct err *err)
 {
+    const size_t code = take_code(run, text, len, index);
+    text += code;
+    len -= code;
     for (size_t at = 0, end; at < len && !run->is_full; at = end) {
         end = chunk_end(run->pipeline, text, len, at);
         if (encode_chunk(run, text + at, end - at, index, at == 0, end == len, err))
             return err->code;
     }
+    return ERR_OK;
+}
+
+/* T5: a mark in the text is a space. Characters keep their numbers. */
+static enum err_code space_marks(const char **text, size_t *len, struct arena *arena,
+                                 struct err *err)
+{
+    const char *mark = memmem(*text, *len, SENTENCEPIECE_MARK, SENTENCEPIECE_MARK_BYTES);
+    size_t to = 0;
+    if (mark == NULL)
+        return ERR_OK;
+    char *copy = arena_alloc(arena, *len);
+    if (copy == NULL)
+        return err_no_memory(err, *len);
+    for (size_t at = 0; at < *len; to++) {
+        const bool is_mark = *len - at >= SENTENCEPIECE_MARK_BYTES &&
+                             memcmp(*text + at, SENTENCEPIECE_MARK, SENTENCEPIECE_MARK_BYTES) == 0;
+        copy[to] = is_mark ? ' ' : (*text)[at];
+        at += is_mark ? SENTENCEPIECE_MARK_BYTES : 1;
+    }
+    *text = copy;
+    *len = to;
     return ERR_OK;
 }
 
@@ -230,7 +325,8 @@ static enum err_code encode(const struct tokenizer *tokenizer, const char *text,
     struct added_match match;
     size_t at = 0;
     uint32_t index = 0;
-    (void)arena;
+    if (steps->slow.spaced != NULL && space_marks(&text, &len, arena, err))
+        return err->code;
     added_cursor_init(&cursor, &steps->added.raw, text, len);
     while (!run.is_full && added_next(&cursor, &match)) {
         if (match.at > at && encode_segment(&run, text + at, match.at - at, &index, err))
@@ -275,7 +371,8 @@ static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, 
         bytes.of[kind] = bytes.of[kind] < chunk ? bytes.of[kind] : chunk;
         chunk -= bytes.of[kind];
     }
-    return OVERHEAD + text_cost_total(&bytes, pipeline->bytes);
+    const size_t copies = pipeline->steps->slow.spaced != NULL ? 2 * (len + ARENA_ALIGNMENT) : 0;
+    return OVERHEAD + copies + text_cost_total(&bytes, pipeline->bytes);
 }
 
 static size_t tokens_max(const struct tokenizer *tokenizer, const char *text, size_t len)
@@ -292,6 +389,26 @@ static const struct tokenizer_kind kinds[] = {
     [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, tokens_max},
 };
 
+/* Counts the tokens of what T5 puts before a part that begins with a space. */
+static enum err_code count_dropped(struct steps *steps, struct err *err)
+{
+    const char *text = steps->slow.spaced;
+    const struct normalizer_work work = {NULL, NULL, true, true, VOCAB_PIECE_BYTES_MAX};
+    struct arena pair[2];
+    struct aligned aligned;
+    struct text_model_work cutting;
+    arena_init(&pair[0]);
+    arena_init(&pair[1]);
+    if (!aligned_of_text(&aligned, text, strlen(text), 0, &pair[0], err) &&
+        !normalizer_steps_apply(&steps->normalizer, &aligned, pair, &work, err) &&
+        !text_model_work_init(&cutting, &steps->model, aligned.len, &pair[0], NULL, err))
+        steps->slow.dropped =
+            (unsigned)text_model_cut(&steps->model, &cutting, aligned.bytes, aligned.len, err);
+    arena_deinit(&pair[0]);
+    arena_deinit(&pair[1]);
+    return err->code;
+}
+
 enum err_code text_pipeline_init(struct tokenizer *tokenizer, struct err *err)
 {
     const struct steps *steps = tokenizer->steps;
@@ -301,11 +418,15 @@ enum err_code text_pipeline_init(struct tokenizer *tokenizer, struct err *err)
     size_t marks = 1;
     if (pipeline == NULL)
         return err_no_memory(err, sizeof *pipeline);
+    if (steps->slow.spaced != NULL && count_dropped(tokenizer->steps, err))
+        return err->code;
     *pipeline =
         (struct text_pipeline){.steps = steps,
                                .has_borders = steps->normalizer.keep_words && splits->cuts_words &&
                                               steps->added.keep_words};
-    /* A mark in front of a split is one more character, whatever bytes it has. */
+    /* A mark in front of a split is one more character, whatever bytes it has. The growth of a
+     * SentencePiece model has room for its mark, unless a character becomes a token a byte. */
+    marks += steps->model.file != NULL && steps->model.file->falls_back;
     for (size_t i = 0; i < splits->count; i++)
         marks += splits->items[i].prefix != PREFIX_NEVER;
     normalizer_steps_cost(&steps->normalizer, &cost);

@@ -19,14 +19,58 @@ const char *const special_keys[SPECIAL_NAMES] = {"bos_token", "eos_token", "unk_
         .name = (named), .specials = BERT_TOKENS, .older = OLDER_VOCAB_TXT, .frame = FRAME_BERT,   \
         .sets_case = true, .sets_chinese = true                                                    \
     }
-#define ROBERTA(named)                                                                             \
+#define ROBERTA(named, masked)                                                                     \
     {                                                                                              \
-        .name = (named), .specials = ROBERTA_TOKENS, .older = OLDER_BPE, .frame = FRAME_ROBERTA,   \
-        .mask_takes_space = true, .sets_trimming = true, .has_no_types = true                      \
+        .name = (named), .mask_is_normalized = (masked), .specials = ROBERTA_TOKENS,               \
+        .older = OLDER_BPE, .frame = FRAME_ROBERTA, .mask_takes_space = true,                      \
+        .sets_trimming = true, .has_no_types = true                                                \
+    }
+
+#define MBART50_TOKENS                                                                             \
+    {                                                                                              \
+        NULL, "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"                                    \
     }
 
 static const char *const camembert_additional[] = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED",
                                                    NULL};
+
+/* Codes in the order of their ids: fairseq's lists, as transformers 4.57 has them. Those of mBART
+ * are the first 25 of mBART-50. */
+static const char *const m2m100_languages[] = {
+    "af", "am", "ar", "ast", "az", "ba", "be", "bg", "bn", "br",  "bs", "ca", "ceb", "cs", "cy",
+    "da", "de", "el", "en",  "es", "et", "fa", "ff", "fi", "fr",  "fy", "ga", "gd",  "gl", "gu",
+    "ha", "he", "hi", "hr",  "ht", "hu", "hy", "id", "ig", "ilo", "is", "it", "ja",  "jv", "ka",
+    "kk", "km", "kn", "ko",  "lb", "lg", "ln", "lo", "lt", "lv",  "mg", "mk", "ml",  "mn", "mr",
+    "ms", "my", "ne", "nl",  "no", "ns", "oc", "or", "pa", "pl",  "ps", "pt", "ro",  "ru", "sd",
+    "si", "sk", "sl", "so",  "sq", "sr", "ss", "su", "sv", "sw",  "ta", "th", "tl",  "tn", "tr",
+    "uk", "ur", "uz", "vi",  "wo", "xh", "yi", "yo", "zh", "zu",  NULL};
+static const char *const mbart50_languages[] = {
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
+    "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
+    "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ",
+    "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE", "km_KH", "mk_MK", "ml_IN",
+    "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN", "te_IN",
+    "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI", NULL};
+static const char *const mbart_languages[] = {
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
+    "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
+    "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN", NULL};
+
+#define TEN(prefix)                                                                                \
+    "<extra_id_" prefix "0>", "<extra_id_" prefix "1>", "<extra_id_" prefix "2>",                  \
+        "<extra_id_" prefix "3>", "<extra_id_" prefix "4>", "<extra_id_" prefix "5>",              \
+        "<extra_id_" prefix "6>", "<extra_id_" prefix "7>", "<extra_id_" prefix "8>",              \
+        "<extra_id_" prefix "9>"
+static const char *const t5_additional[] = {TEN(""),  TEN("1"), TEN("2"), TEN("3"),
+                                            TEN("4"), TEN("5"), TEN("6"), TEN("7"),
+                                            TEN("8"), TEN("9"), NULL};
+
+#define MBART(named, tokens, codes, framed)                                                        \
+    {                                                                                              \
+        .name = (named), .specials = tokens, .additional = (codes), .adds_additional = true,       \
+        .mask_takes_space = true, .has_no_types = true, .frame = (framed), .languages = (codes),   \
+        .language = "en_XX"                                                                        \
+    }
 
 /* The first is the plain class; "Tokenizers" is its name in transformers 5
  * ("TokenizersBackend"). */
@@ -56,8 +100,38 @@ static const struct tokenizer_class classes[] = {
      .names_have_flags = true,
      .sets_case = true,
      .has_no_types = true},
-    ROBERTA("Roberta"),
-    ROBERTA("Longformer"),
+    ROBERTA("Roberta", false),
+    ROBERTA("Longformer", false),
+    ROBERTA("Bart", true),
+    {.name = "T5",
+     .specials = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, NULL},
+     .additional = t5_additional,
+     .older = OLDER_PIECES,
+     .pieces = PIECES_T5,
+     .frame = FRAME_END,
+     .has_no_types = true},
+    {.name = "Pegasus",
+     .specials = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, "<mask_2>"},
+     .older = OLDER_PIECES,
+     .pieces = PIECES_PEGASUS,
+     .frame = FRAME_END,
+     .has_no_types = true},
+    {.name = "Marian",
+     .specials = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, NULL},
+     .older = OLDER_PIECES,
+     .pieces = PIECES_MARIAN,
+     .frame = FRAME_LANGUAGE_FIRST,
+     .has_no_types = true},
+    {.name = "M2M100",
+     .specials = {"<s>", "</s>", "<unk>", "</s>", "<pad>", NULL, NULL},
+     .older = OLDER_PIECES,
+     .pieces = PIECES_M2M100,
+     .frame = FRAME_LANGUAGE_FIRST,
+     .languages = m2m100_languages,
+     .language = "en",
+     .has_no_types = true},
+    MBART("MBart50", MBART50_TOKENS, mbart50_languages, FRAME_LANGUAGE_FIRST),
+    MBART("MBart", ROBERTA_TOKENS, mbart_languages, FRAME_LANGUAGE_LAST),
     {.name = "XLMRoberta",
      .specials = ROBERTA_TOKENS,
      .mask_takes_space = true,
@@ -76,6 +150,7 @@ static const struct tokenizer_class classes[] = {
      .specials = {"<|startoftext|>", "<|endoftext|>", "<|endoftext|>", NULL, "<|endoftext|>", NULL,
                   NULL},
      .needs_sequence = true,
+     .ends_words = true,
      .has_no_types = true},
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
@@ -108,6 +183,13 @@ static const struct {
     {"deberta-v2", "DebertaV2"},
     {"clip", "CLIP"},
     {"modernbert", "PreTrained"},
+    {"bart", "Bart"},
+    {"mbart", "MBart"},
+    {"t5", "T5"},
+    {"mt5", "T5"},
+    {"pegasus", "Pegasus"},
+    {"marian", "Marian"},
+    {"m2m_100", "M2M100"},
 };
 
 const struct tokenizer_class *tokenizer_class_plain(void)
@@ -136,6 +218,8 @@ enum err_code tokenizer_class_find(const struct tokenizer_class **out, const cha
     size_t len = stem(name, "TokenizerFast");
     len = len > 0 ? len : stem(name, "Tokenizer");
     *out = find(name, len);
+    if (strcmp(name, "MT5Tokenizer") == 0 || strcmp(name, "MT5TokenizerFast") == 0)
+        *out = find("T5", 2);                   /* another name of the same class */
     if (strcmp(name, "TokenizersBackend") == 0) /* transformers 5 writes it */
         *out = tokenizer_class_plain();
     if (*out != NULL && strcmp(name, "PreTrainedTokenizer") != 0)
@@ -143,7 +227,8 @@ enum err_code tokenizer_class_find(const struct tokenizer_class **out, const cha
     return err_set(err, ERR_UNSUPPORTED,
                    "$.tokenizer_class: '%.60s' is not supported; those of BERT, DistilBERT, "
                    "ELECTRA, MPNet, RoBERTa, Longformer, XLM-RoBERTa, CamemBERT, ALBERT, "
-                   "DeBERTa-v2 and CLIP are, and PreTrainedTokenizerFast",
+                   "DeBERTa-v2, CLIP, BART, mBART, mBART-50, T5, Pegasus, Marian and M2M100 are, "
+                   "and PreTrainedTokenizerFast",
                    name);
 }
 

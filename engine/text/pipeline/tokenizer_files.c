@@ -25,6 +25,7 @@ const char *tokenizer_files_name(const struct tokenizer_files *files)
 {
     return files->older == OLDER_VOCAB_TXT ? words_name
            : files->older == OLDER_BPE     ? "vocab.json and merges.txt, as a tokenizer.json"
+           : files->older == OLDER_PIECES  ? files->pieces_name
                                            : json_name;
 }
 
@@ -127,7 +128,9 @@ static enum err_code choose_class(struct tokenizer_files *files, const char *dir
 static enum err_code check_config(const struct tokenizer_files *files, bool *has_json,
                                   struct err *err)
 {
-    static const char *const paths[] = {"vocab_file", "merges_file"};
+    static const char *const paths[] = {"vocab_file",       "merges_file", "source_spm",
+                                        "target_spm",       "vocab",       "spm_file",
+                                        "target_vocab_file"};
     const struct json_t *config = files->config;
     bool is_slow = false;
     if (doc_get_bool(config, "$", "from_slow", &is_slow, err))
@@ -139,6 +142,12 @@ static enum err_code check_config(const struct tokenizer_files *files, bool *has
         return err_set(err, ERR_UNSUPPORTED,
                        "$.tokenizer_file: another file than the directory's %s is not supported; "
                        "remove the member",
+                       json_name);
+    if (*has_json && files->class != NULL && files->class->pieces == PIECES_T5 &&
+        doc_member(config, "add_prefix_space") != NULL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.add_prefix_space: transformers then reads another file than %s, which is "
+                       "not supported; remove the member",
                        json_name);
     if (doc_has_null(config, "tokenizer_file"))
         *has_json = false;
@@ -290,6 +299,52 @@ out:
     return err->code;
 }
 
+/* ---- a SentencePiece model ---- */
+
+static const char *name_pieces(const struct tokenizer_files *files)
+{
+    switch (files->class->pieces) {
+    case PIECES_MARIAN:
+        return files->is_target ? "target.spm" : "source.spm";
+    case PIECES_M2M100:
+        return "sentencepiece.bpe.model";
+    case PIECES_T5:
+    case PIECES_PEGASUS:
+        break;
+    }
+    return "spiece.model";
+}
+
+static enum err_code parse_ids(struct json_t **out, const char *dir, const char *name,
+                               struct err *err)
+{
+    if (parse(out, dir, name, err) || *out != NULL)
+        return err->code;
+    return err_set(err, ERR_UNSUPPORTED, "%s: missing, which has the ids of the pieces", name);
+}
+
+static enum err_code read_pieces(struct tokenizer_files *files, const char *dir, struct err *err)
+{
+    static const char target_name[] = "target_vocab.json";
+    const enum piece_class class = files->class->pieces;
+    bool is_separate = false;
+    char path[PATH_MAX];
+    files->pieces_name = name_pieces(files);
+    if (file_path(path, dir, files->pieces_name, err) ||
+        file_read(&files->pieces, &files->pieces_len, path, FILE_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", files->pieces_name);
+    if (class != PIECES_MARIAN && class != PIECES_M2M100)
+        return ERR_OK;
+    if (class == PIECES_MARIAN &&
+        doc_get_bool(files->config, "$", "separate_vocabs", &is_separate, err))
+        return err_prefix(err, "%s: ", config_name);
+    if (!is_separate || !files->is_target)
+        return parse_ids(&files->ids, dir, vocab_name, err);
+    return parse_ids(&files->source_ids, dir, vocab_name, err)
+               ? err->code
+               : parse_ids(&files->ids, dir, target_name, err);
+}
+
 /* ---- all of them ---- */
 
 static enum err_code read_older(struct tokenizer_files *files, const char *dir, struct err *err)
@@ -297,6 +352,7 @@ static enum err_code read_older(struct tokenizer_files *files, const char *dir, 
     bool exists = false;
     const char *name = files->class->older == OLDER_VOCAB_TXT ? words_name
                        : files->class->older == OLDER_BPE     ? vocab_name
+                       : files->class->older == OLDER_PIECES  ? name_pieces(files)
                                                               : NULL;
     if (name != NULL && is_there(&exists, dir, name, err))
         return err->code;
@@ -309,6 +365,7 @@ static enum err_code read_older(struct tokenizer_files *files, const char *dir, 
                        name != NULL ? name : "");
     files->older = files->class->older;
     return files->older == OLDER_VOCAB_TXT ? read_words(files, dir, err)
+           : files->older == OLDER_PIECES  ? read_pieces(files, dir, err)
                                            : read_bpe(&files->root, dir, err);
 }
 
@@ -317,11 +374,11 @@ enum err_code tokenizer_files_open(struct tokenizer_files *out, const char *dir,
 {
     static const char decoder[] = "added_tokens_decoder";
     bool has_json = false;
-    *out = (struct tokenizer_files){0};
+    *out = (struct tokenizer_files){.is_target = use == TOKENIZER_OF_TARGET};
     if (parse(&out->config, dir, config_name, err) || find_class(out, dir, err) ||
         is_there(&has_json, dir, json_name, err))
         return err->code;
-    has_json = has_json && use == TOKENIZER_JSON_COUNTS;
+    has_json = has_json && use != TOKENIZER_JSON_IGNORED;
     if (check_config(out, &has_json, err))
         return err_prefix(err, "%s: ", config_name);
     if (out->class == NULL && choose_class(out, dir, has_json, err))
@@ -340,5 +397,8 @@ void tokenizer_files_close(struct tokenizer_files *files)
     doc_free(files->config);
     doc_free(files->special_map);
     doc_free(files->added);
+    doc_free(files->ids);
+    doc_free(files->source_ids);
     free(files->words);
+    free(files->pieces);
 }

@@ -7,7 +7,11 @@
  *
  * tokenizer.json wins over vocab.txt, vocab.json and merges.txt, which count only if it is absent.
  * tokenizer_config.json names the class, else config.json, else config.json's model_type has one;
- * otherwise the files that exist decide. Files of sentencepiece are not read.
+ * otherwise the files that exist decide.
+ *
+ * A class of an encoder-decoder is published with a SentencePiece model, which counts if there is
+ * no tokenizer.json; then the slow tokenizer is of record. Marian has one for the source and one
+ * for the target.
  *
  * RoBERTa and Longformer are published with vocab.json (piece -> id) and merges.txt (a pair of
  * pieces a line, the first to merge first; Sennrich, Haddow and Birch 2016, on bytes as by Radford
@@ -43,13 +47,26 @@ enum older_files {
     OLDER_NONE,
     OLDER_VOCAB_TXT, /* BERT's */
     OLDER_BPE,       /* RoBERTa's vocab.json and merges.txt */
+    OLDER_PIECES,    /* a SentencePiece model */
 };
 
-/* The special tokens around two texts that are made for older files. */
+/* The slow tokenizers whose SentencePiece models are read. */
+enum piece_class {
+    PIECES_T5 = 1,  /* spiece.model; <extra_id_0> has the highest id */
+    PIECES_PEGASUS, /* spiece.model; its ids are shifted by 103 */
+    PIECES_MARIAN,  /* source.spm, target.spm; vocab.json, target_vocab.json have the ids */
+    PIECES_M2M100,  /* sentencepiece.bpe.model; vocab.json; languages have the ids behind it */
+};
+
+/* The special tokens around two texts that are made for older files; frames with a language also
+ * for tokenizer.json. */
 enum class_frame {
-    FRAME_BERT,    /* [CLS] A [SEP] B [SEP], types 0 0 0 1 1 */
-    FRAME_MPNET,   /* <s> A </s> </s> B </s>, types 0 0 0 0 1 1 */
-    FRAME_ROBERTA, /* the same without types; offsets leave out white space */
+    FRAME_BERT,           /* [CLS] A [SEP] B [SEP], types 0 0 0 1 1 */
+    FRAME_MPNET,          /* <s> A </s> </s> B </s>, types 0 0 0 0 1 1 */
+    FRAME_ROBERTA,        /* the same without types; offsets leave out white space */
+    FRAME_END,            /* A </s>; no pair, nor below */
+    FRAME_LANGUAGE_FIRST, /* language A </s> */
+    FRAME_LANGUAGE_LAST,  /* A </s> language */
 };
 
 /* Special tokens in the order in which the reference adds them. */
@@ -59,16 +76,22 @@ struct tokenizer_class {
     const char *name;                    /* without Tokenizer and TokenizerFast */
     const char *specials[SPECIAL_NAMES]; /* defaults if no file names others; NULL: none */
     const char *const *additional;       /* default additional_special_tokens; ended by NULL */
+    bool adds_additional;                /* they are added even if a file names others */
     enum older_files older;
+    enum piece_class pieces;      /* for OLDER_PIECES */
+    const char *const *languages; /* codes of languages; ended by NULL; NULL: none */
+    const char *language;         /* default src_lang */
     enum class_frame frame;
-    bool mask_takes_space; /* the mask token includes the white space before it */
-    bool names_have_flags; /* a special token by name alone includes no white space, whatever
+    bool mask_takes_space;   /* the mask token includes the white space before it */
+    bool mask_is_normalized; /* and is found in the normalised text, if no file says otherwise */
+    bool names_have_flags;   /* a special token by name alone includes no white space, whatever
                                  tokenizer.json says */
-    bool sets_case;        /* do_lower_case (true) and strip_accents (as the case) win */
-    bool sets_chinese;     /* likewise tokenize_chinese_chars (true) */
-    bool sets_trimming;    /* likewise trim_offsets (true) and add_prefix_space (false) */
-    bool needs_sequence;   /* the pre-tokeniser of tokenizer.json must be a Sequence */
-    bool has_no_types;     /* the model gets no token types */
+    bool sets_case;          /* do_lower_case (true) and strip_accents (as the case) win */
+    bool sets_chinese;       /* likewise tokenize_chinese_chars (true) */
+    bool sets_trimming;      /* likewise trim_offsets (true) and add_prefix_space (false) */
+    bool needs_sequence;     /* the pre-tokeniser of tokenizer.json must be a Sequence */
+    bool has_no_types;       /* the model gets no token types */
+    bool ends_words;         /* in a decoded text the mark of a word's end is a space */
 };
 
 /* Their keys in special_tokens_map.json and tokenizer_config.json, "cls_token" and so on. */
@@ -87,16 +110,26 @@ const struct tokenizer_class *tokenizer_class_plain(void);
 
 /* ---- the files ---- */
 
-enum tokenizer_json_use { TOKENIZER_JSON_COUNTS, TOKENIZER_JSON_IGNORED };
+enum tokenizer_json_use {
+    TOKENIZER_JSON_COUNTS,
+    TOKENIZER_JSON_IGNORED,
+    TOKENIZER_OF_TARGET, /* it counts; the target's files, not the source's */
+};
 
 struct tokenizer_files {
-    struct json_t *root;        /* tokenizer.json, or a tree made from the older files */
+    struct json_t *root;        /* tokenizer.json, or a tree made from the older files; or NULL */
     struct json_t *config;      /* tokenizer_config.json; NULL: there is none */
     struct json_t *special_map; /* special_tokens_map.json; NULL: it does not count */
     struct json_t *added;       /* added_tokens.json; NULL: it does not count */
     char *words;                /* vocab.txt; NULL: it does not count */
     size_t words_len;           /* bytes */
-    enum older_files older;     /* files of the vocabulary; OLDER_NONE: tokenizer.json */
+    char *pieces;               /* a SentencePiece model; NULL: it does not count */
+    size_t pieces_len;          /* bytes */
+    const char *pieces_name;    /* its file */
+    struct json_t *ids;         /* the ids of its pieces; NULL: their numbers */
+    struct json_t *source_ids;  /* likewise, of the source, if the target has others; or NULL */
+    bool is_target;
+    enum older_files older; /* files of the vocabulary; OLDER_NONE: tokenizer.json */
     const struct tokenizer_class *class;
 };
 
