@@ -112,6 +112,11 @@ struct kernels {
 
     /* p[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x), n >= 1. p may be x. */
     void (*softmax)(float *p, const float *x, size_t n);
+    /* Returns l = log sum_j exp(x[j] - max x), n >= 1: x[i] - max - l is the log-probability of i.
+     * NaN if one of them is NaN or plus infinity, or all are minus infinity. Cost: two reads. */
+    float (*log_sum)(float *max, const float *x, size_t n);
+    /* The least i >= from with x[i] > bound; n if there is none. Cost: one read. */
+    size_t (*next_above)(const float *x, size_t from, size_t n, float bound);
 
     /* One head of scaled dot-product attention for a block of queries (Vaswani et al. 2017, eq. 1;
      * computed tile by tile over the keys with a running maximum and sum: Milakov and Gimelshein

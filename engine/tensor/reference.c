@@ -182,6 +182,24 @@ static void softmax(float *p, const float *x, size_t n)
         p[i] = (float)(exp(x[i] - max) / total);
 }
 
+static float log_sum(float *max, const float *x, size_t n)
+{
+    double total = 0;
+    *max = x[0];
+    for (size_t i = 0; i < n; i++)
+        *max = x[i] > *max ? x[i] : *max;
+    for (size_t i = 0; i < n; i++)
+        total += exp((double)x[i] - (double)*max);
+    return (float)log(total);
+}
+
+static size_t next_above(const float *x, size_t from, size_t n, float bound)
+{
+    while (from < n && !(x[from] > bound))
+        from++;
+    return from;
+}
+
 static double dot(const float *a, const float *b, size_t n)
 {
     double total = 0;
@@ -290,5 +308,7 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .pair_bf16 = pair_bf16,
                                           .cut_f32 = cut_f32,
                                           .softmax = softmax,
+                                          .log_sum = log_sum,
+                                          .next_above = next_above,
                                           .attention = attention,
                                           .attention_mean = attention_mean};

@@ -413,6 +413,35 @@ static void softmax(float *p, const float *x, size_t n)
         store_part(p + full, load_part(p + full, rest) * scale, rest);
 }
 
+/* A NaN passes through exp, and so into the sum; plus infinity, or minus infinity as the maximum,
+ * becomes one by its own difference. */
+static float log_sum(float *max, const float *x, size_t n)
+{
+    const size_t full = n / LANES * LANES, rest = n - full;
+    vec total = {0};
+    *max = max_of(x, n);
+    for (size_t i = 0; i < full; i += LANES)
+        total += vec_exp(load(x + i) - *max);
+    if (rest > 0)
+        total += keep(vec_exp(load_part(x + full, rest) - *max), rest);
+    return logf(vec_sum(total));
+}
+
+/* Four vectors at a time, since few numbers are above. */
+static size_t next_above(const float *x, size_t from, size_t n, float bound)
+{
+    for (; from + 4 * LANES <= n; from += 4 * LANES) {
+        const float *at = x + from;
+        vec best = vec_max(vec_max(load(at), load(at + LANES)),
+                           vec_max(load(at + 2 * LANES), load(at + 3 * LANES)));
+        if (vec_largest(best) > bound)
+            break;
+    }
+    while (from < n && !(x[from] > bound))
+        from++;
+    return from;
+}
+
 const struct kernels KERNELS = {.name = NAME,
                                 .layer_norm = layer_norm,
                                 .epilogue = epilogue,
@@ -426,5 +455,7 @@ const struct kernels KERNELS = {.name = NAME,
                                 .pair_bf16 = pair_bf16,
                                 .cut_f32 = cut_f32,
                                 .softmax = softmax,
+                                .log_sum = log_sum,
+                                .next_above = next_above,
                                 .attention = attention,
                                 .attention_mean = attention_mean};

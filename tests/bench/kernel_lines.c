@@ -66,6 +66,18 @@ static void run_softmax(void *context)
         run->kernels->softmax(run->y + r * run->width, run->x + r * run->width, run->width);
 }
 
+/* Log-probabilities and what the search for the next token passes by. */
+static void run_log_sum(void *context)
+{
+    struct rowwise *run = context;
+    float max;
+    for (size_t r = 0; r < run->rows; r++) {
+        const float *x = run->x + r * run->width;
+        run->y[r] = run->kernels->log_sum(&max, x, run->width);
+        run->y[r] += (float)run->kernels->next_above(x, 0, run->width, max);
+    }
+}
+
 static void run_epilogue(void *context)
 {
     struct rowwise *run = context;
@@ -128,6 +140,7 @@ static const struct rowwise_line {
     {"quantize", run_quantize, 3072, 1, false, true, ACTIVATION_NONE},
     {"softmax", run_softmax, 128, 2, false, false, ACTIVATION_NONE},
     {"softmax", run_softmax, 512, 2, false, false, ACTIVATION_NONE},
+    {"log_sum", run_log_sum, 3072, 1, false, true, ACTIVATION_NONE},
     {"epilogue bias", run_epilogue, 768, 1, false, true, ACTIVATION_NONE},
     {"epilogue bias+residual", run_epilogue, 768, 2, true, true, ACTIVATION_NONE},
     {"epilogue gelu", run_epilogue, 3072, 1, false, true, ACTIVATION_GELU},

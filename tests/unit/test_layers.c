@@ -77,6 +77,7 @@ static const struct room {
       "engine/text", "engine/text/pipeline/character_class.h", "engine/vision", "engine/decide",
       "engine/statistics", "engine/format", "engine/tensor/linear", "engine/tensor/gemm",
       "engine/tensor", "engine/base"}},
+    {"engine/generate", true, {"engine/tensor", "engine/base"}},
     {"engine/index", true, {"engine/base"}},
     {"engine/explain",
      false,

@@ -1,5 +1,6 @@
 /* Every instruction set's kernels against the oracle, at sizes that do and do not fill vectors. */
 #include "engine/tensor/kernels.h"
+#include "engine/tensor/simd.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -496,6 +497,62 @@ START_TEST(softmax_agrees_with_the_oracle_also_for_huge_logits)
 }
 END_TEST
 
+START_TEST(log_sum_agrees_with_the_oracle_also_for_huge_logits)
+{
+    static const float ranges[] = {0, 1, 50, 3e4f};
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++)
+            for (int r = 0; r < 4; r++) {
+                size_t n = sizes[s];
+                float *x = numbers_new(n, ranges[r], 7), max, expected_max;
+                float expected = kernels_reference.log_sum(&expected_max, x, n);
+                float sum = variants[v]->log_sum(&max, x, n);
+                ck_assert_msg(fabsf(sum - expected) < 1e-6f * (1 + expected) && max == expected_max,
+                              "%s, n = %zu: %g, %g", variants[v]->name, n, (double)sum,
+                              (double)expected);
+                free(x);
+            }
+}
+END_TEST
+
+START_TEST(log_sum_of_what_is_not_finite_is_nan)
+{
+    static const float odd[] = {NAN, INFINITY};
+    float x[SIMD_WIDTH * 2 + 3], max;
+    const size_t n = sizeof x / sizeof *x;
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t at = 0; at < 2 * n && kernels_runnable(variants[v]); at++) {
+            for (size_t i = 0; i < n; i++)
+                x[i] = (float)i;
+            x[at % n] = odd[at / n];
+            ck_assert_msg(isnan(variants[v]->log_sum(&max, x, n)), "%s, %zu", variants[v]->name,
+                          at);
+            x[at % n] = -INFINITY;
+            ck_assert(isfinite(variants[v]->log_sum(&max, x, n)));
+            for (size_t i = 0; i < n; i++)
+                x[i] = -INFINITY;
+            ck_assert(isnan(variants[v]->log_sum(&max, x, n)));
+        }
+}
+END_TEST
+
+START_TEST(next_above_finds_each_number_above)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++) {
+            size_t n = sizes[s];
+            float *x = numbers_new(n, 1, 8);
+            for (float bound = -1.5f; bound < 1.5f; bound += 0.25f)
+                for (size_t from = 0; from <= n; from++)
+                    ck_assert_uint_eq(variants[v]->next_above(x, from, n, bound),
+                                      kernels_reference.next_above(x, from, n, bound));
+            ck_assert_uint_eq(variants[v]->next_above(x, 0, n, x[n - 1]) < n,
+                              kernels_reference.next_above(x, 0, n, x[n - 1]) < n);
+            free(x);
+        }
+}
+END_TEST
+
 /* e^x as the softmax of {0, x} gives it, to a few ulp at any size. */
 START_TEST(softmax_keeps_the_digits_of_small_probabilities)
 {
@@ -799,7 +856,8 @@ SUITE("kernels", kernels_run_here_at_least_in_plain_c,
       bf16_is_rounded_to_nearest_even, fp32_is_cut_into_three_bf16_whose_sum_it_is,
       parts_of_what_is_no_number_are_no_number, bf16_pairs_are_two_rounded_numbers,
       softmax_agrees_with_the_oracle_also_for_huge_logits,
-      softmax_keeps_the_digits_of_small_probabilities,
+      log_sum_agrees_with_the_oracle_also_for_huge_logits, log_sum_of_what_is_not_finite_is_nan,
+      next_above_finds_each_number_above, softmax_keeps_the_digits_of_small_probabilities,
       attention_agrees_with_the_oracle_at_odd_lengths_and_widths,
       attention_agrees_with_the_oracle_for_every_number_of_queries,
       attention_agrees_with_the_oracle_around_the_borders_of_key_tiles,
