@@ -446,15 +446,31 @@ INLINE size_t decode_row(const struct decode_io *io, size_t j)
     return (io->slots != NULL ? io->slots[j] : j) * io->kv_stride;
 }
 
-INLINE float decode_dot(const float *a, const float *b, size_t d)
+/* q . k of a head for four keys at once: their sums across a vector are made together. */
+INLINE quad decode_dots(const float *q, const float *const k[4], size_t d)
 {
-    vec total = {0};
+    vec total[4] = {0};
     size_t c = 0;
-    for (; c + LANES <= d; c += LANES)
-        total += load(a + c) * load(b + c);
-    if (c < d)
-        total += load_part(a + c, d - c) * load_part(b + c, d - c);
-    return vec_sum(total);
+    for (; c + LANES <= d; c += LANES) {
+        const vec v = load(q + c);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            total[i] += v * load(k[i] + c);
+    }
+    if (c < d) {
+        const vec v = load_part(q + c, d - c);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            total[i] += v * load_part(k[i] + c, d - c);
+    }
+    quad parts[QUADS], sum;
+    transpose_lanes(total);
+    split_quads(parts, (total[0] + total[1]) + (total[2] + total[3]));
+    sum = parts[0];
+#pragma GCC unroll 4
+    for (int g = 1; g < QUADS; g++)
+        sum += parts[g];
+    return sum;
 }
 
 /* out[c ..] = sum_j p[j] v[j][c ..] of `vectors` vectors; the last may be partial. */
@@ -476,17 +492,31 @@ INLINE void decode_sum(const struct decode_io *io, const float *p, size_t c, siz
             store(io->out + c + b * LANES, total[b]);
 }
 
+/* Scores of four keys from j on. Behind the last key the last one is repeated: a key's score does
+ * not depend on its neighbours, nor on the count. */
+INLINE void decode_scores(const struct decode_io *io, size_t j)
+{
+    const size_t count = io->n - j < 4 ? io->n - j : 4;
+    const float *k[4];
+    for (size_t i = 0; i < 4; i++)
+        k[i] = io->k + decode_row(io, j + (i < count ? i : count - 1));
+    for (size_t h = 0; h < io->heads; h++) {
+        const quad dots = decode_dots(io->q + h * io->d, k, io->d);
+        float *scores = io->scores + h * io->scores_step + j;
+        const float *bias = io->bias != NULL ? io->bias + h * io->bias_step + io->n - 1 - j : NULL;
+        for (size_t i = 0; i < count; i++)
+            scores[i] = dots[i] + (bias != NULL ? *(bias - i) : 0);
+        for (size_t i = 0; i < 4; i++)
+            k[i] += io->d;
+    }
+}
+
 /* A key's heads lie side by side, so the scores are computed key by key. */
 static void attention_decode(const struct decode_io *io)
 {
     const size_t d = io->d, step = io->scores_step;
-    for (size_t j = 0; j < io->n; j++) {
-        const float *k = io->k + decode_row(io, j);
-        for (size_t h = 0; h < io->heads; h++)
-            io->scores[h * step + j] =
-                decode_dot(io->q + h * d, k + h * d, d) +
-                (io->bias != NULL ? io->bias[h * io->bias_step + io->n - 1 - j] : 0);
-    }
+    for (size_t j = 0; j < io->n; j += 4)
+        decode_scores(io, j);
     for (size_t h = 0; h < io->heads; h++) {
         float *p = io->scores + h * step;
         size_t c = h * d;
