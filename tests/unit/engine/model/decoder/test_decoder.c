@@ -208,9 +208,9 @@ START_TEST(the_bytes_of_a_cache_are_told_and_too_many_are_refused)
     ck_assert_uint_eq(decoder_cache_bytes(spec, SIZE_MAX, 1), SIZE_MAX);
     ck_assert_uint_eq(decoder_cache_bytes(spec, SIZE_MAX / 64, 1), SIZE_MAX);
     struct spec large = *spec;
-    large.layers = 1024;
-    large.heads = 65536;
+    large.layers = large.heads = 65536;
     large.head_width = 1;
+    ck_assert_uint_eq(decoder_cache_bytes(&large, UINT32_MAX, UINT32_MAX), SIZE_MAX);
     ck_assert_int_eq(decoder_cache_open(&cache, &large, UINT32_MAX, UINT32_MAX, &err),
                      ERR_NO_MEMORY);
     decoder_cache_close(&cache);
