@@ -74,7 +74,7 @@ void attention_relative(const struct spec *spec, const struct workspace *workspa
 {
     bool is_bf16 = workspace->qkv_bf16 != NULL;
     size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float);
-    size_t stride = workspace->qkv_stride * bytes, width = spec->hidden / spec->heads * bytes;
+    size_t stride = workspace->qkv_stride * bytes, width = spec_head_width(spec) * bytes;
     const char *rows = is_bf16 ? (const void *)workspace->qkv_bf16 : (const void *)workspace->qkv;
     const char *query = rows + block->first * stride + head * width;
     const char *key = rows + block->sequence * stride + spec->hidden * bytes + head * width;
@@ -128,13 +128,13 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     const struct workspace *w = run->workspace;
     const unsigned skipped = has_global_query(run, block), count = block->count - skipped;
     const unsigned first = block->first + skipped;
-    size_t width = run->spec->hidden / run->spec->heads, stride = w->qkv_stride;
+    size_t width = spec_head_width(run->spec), stride = w->qkv_stride;
     size_t attended = run->layer->attended;
     if (count == 0)
         return;
-    struct attention_io io = {.out = w->context + (block->out + skipped) * w->hidden_stride +
+    struct attention_io io = {.out = w->context + (block->out + skipped) * w->context_stride +
                                      head * width,
-                              .out_stride = w->hidden_stride,
+                              .out_stride = w->context_stride,
                               .q_stride = stride,
                               .kv_stride = stride,
                               .count = count,
@@ -169,7 +169,7 @@ static void attend_global(const struct run *run, const struct query_block *block
                                        .heads = run->spec->heads,
                                        .hidden = run->spec->hidden};
     if (has_global_query(run, block))
-        global_token_attend(&token, w->context + block->out * w->hidden_stride, scratch);
+        global_token_attend(&token, w->context + block->out * w->context_stride, scratch);
 }
 
 /* Stores whole rows: if the layer before had more heads, zeros follow the outputs of this layer's,
@@ -177,11 +177,11 @@ static void attend_global(const struct run *run, const struct query_block *block
 static void store_rows(const struct run *run, const struct query_block *block)
 {
     const struct workspace *workspace = run->workspace;
-    const size_t hidden = run->spec->hidden, attended = run->layer->attended;
+    const size_t all = spec_heads_width(run->spec), attended = run->layer->attended;
     for (size_t row = block->out; row < block->out + block->count; row++) {
-        float *context = workspace->context + row * workspace->hidden_stride;
-        memset(context + attended, 0, (hidden - attended) * sizeof *context);
-        operand_store(&workspace->attended, workspace->kernels, row, context, hidden);
+        float *context = workspace->context + row * workspace->context_stride;
+        memset(context + attended, 0, (all - attended) * sizeof *context);
+        operand_store(&workspace->attended, workspace->kernels, row, context, all);
     }
 }
 
@@ -249,7 +249,7 @@ static void attend_in_parts(const struct run *run, const struct query_block *blo
                             size_t head, float *scratch, const float **held)
 {
     const struct workspace *w = run->workspace;
-    const size_t width = run->spec->hidden / run->spec->heads, stride = w->qkv_stride;
+    const size_t width = spec_head_width(run->spec), stride = w->qkv_stride;
     const size_t attended = run->layer->attended;
     const float *k = w->qkv + block->sequence * stride + attended + head * width;
     const struct query_block *last = block + count - 1;
@@ -332,7 +332,7 @@ static void receive(const struct receiving *run, const struct query_block *block
                                         .stride = w->qkv_stride,
                                         .tokens = n,
                                         .attended = run->layer->attended,
-                                        .width = run->spec->hidden / run->spec->heads};
+                                        .width = spec_head_width(run->spec)};
     attention_rows_mean(&rows, block->first - block->sequence, block->count, 0, run->layer->heads,
                         &none, scratch, n, scratch + w->capture_scratch.rows_at);
     for (size_t i = 0; i < block->count; i++)

@@ -58,7 +58,7 @@ static struct attention_rows rows_of(const struct taking *taking, unsigned row)
         .stride = 3 * attended,
         .tokens = capture->tokens,
         .attended = attended,
-        .width = spec->hidden / spec->heads,
+        .width = spec_head_width(spec),
         .bias = attention_bias_of_kind(&taking->layer->bias, patch_windows_kind(spec, row)),
         .reach = taking->layer->reach,
         .has_global = spec_has_global(spec)};

@@ -24,8 +24,19 @@ static void normalise(const struct spec *spec, const struct weights *weights,
 {
     const struct norm *norm = &weights->embedding_norm;
     if (norm->gamma != NULL)
-        workspace->kernels->layer_norm(x, stride, x, stride, norm->gamma, norm->beta, tokens, width,
-                                       spec_embedding_eps(spec));
+        norm_apply(workspace->kernels, spec, norm, x, stride, x, stride, tokens, width,
+                   spec_embedding_eps(spec));
+}
+
+void embed_token(const struct spec *spec, const struct weights *weights, float *x, int32_t id,
+                 unsigned position)
+{
+    const size_t width = spec_embedding(spec);
+    memcpy(x, weights->word + (size_t)id * width, width * sizeof *x);
+    for (size_t i = 0; spec->embedding_scale > 0 && i < width; i++)
+        x[i] *= spec->embedding_scale;
+    if (weights->position != NULL)
+        add(x, weights->position + position * width, width);
 }
 
 /* x = norm(the sum of the three) [tokens, E] */
@@ -38,9 +49,7 @@ static void look_up(const struct spec *spec, const struct weights *weights,
     for (unsigned t = 0; t < input->tokens; t++) {
         float *row = x + t * stride;
         unsigned position = position_next(spec, input->ids[t], &counted);
-        memcpy(row, weights->word + (size_t)input->ids[t] * width, width * sizeof *row);
-        if (weights->position != NULL)
-            add(row, weights->position + position * width, width);
+        embed_token(spec, weights, row, input->ids[t], position);
         if (weights->token_type != NULL)
             add(row, type_row(spec, weights, input, t), width);
     }

@@ -13,6 +13,7 @@
  * `norm` is given, while the row is in the first-level cache. */
 struct row_run {
     const struct kernels *kernels;
+    const struct spec *spec;
     const struct norm *norm;
     float *y; /* may be x */
     const float *x;
@@ -48,8 +49,8 @@ static void run_rows(void *context, unsigned index, unsigned count)
         const float *x = run->from != NULL ? move_rows(run, r, rows) : run->x + r * run->stride;
         if (run->norm != NULL) {
             float *y = run->y + r * run->stride;
-            run->kernels->layer_norm(y, run->stride, x, run->stride, run->norm->gamma,
-                                     run->norm->beta, rows, run->width, run->eps);
+            norm_apply(run->kernels, run->spec, run->norm, y, run->stride, x, run->stride, rows,
+                       run->width, run->eps);
             x = y;
         }
         for (size_t i = 0; i < rows; i++)
@@ -57,11 +58,11 @@ static void run_rows(void *context, unsigned index, unsigned count)
     }
 }
 
-/* normed = y = norm(x); normed = x if the block lacks the norm */
-static void norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
-                 float *y, const float *x)
+void encoder_norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
+                  float *y, const float *x)
 {
     struct row_run run = {.kernels = workspace->kernels,
+                          .spec = spec,
                           .norm = norm->gamma != NULL ? norm : NULL,
                           .y = y,
                           .x = x,
@@ -79,6 +80,7 @@ static void enter_layer(const struct spec *spec, struct workspace *w, const stru
                         unsigned index)
 {
     struct row_run run = {.kernels = w->kernels,
+                          .spec = spec,
                           .norm = norm->gamma != NULL ? norm : NULL,
                           .y = w->y,
                           .x = w->x,
@@ -97,9 +99,8 @@ static void enter_layer(const struct spec *spec, struct workspace *w, const stru
     }
 }
 
-/* operand = x in the operand's precision. Does nothing if the operand is x itself. */
-static void store(struct workspace *workspace, const struct operand *operand, const float *x,
-                  size_t stride, size_t width)
+void encoder_store(struct workspace *workspace, const struct operand *operand, const float *x,
+                   size_t stride, size_t width)
 {
     struct row_run run = {.kernels = workspace->kernels,
                           .x = x,
@@ -141,7 +142,7 @@ struct turn_run {
 static void turn_token(const struct turn_run *run, size_t token, size_t place)
 {
     const struct workspace *w = run->workspace;
-    size_t heads = run->spec->heads, d = run->spec->hidden / heads, at = token * w->qkv_stride;
+    size_t heads = run->spec->heads, d = spec_head_width(run->spec), at = token * w->qkv_stride;
     const float *turn = rotary_at(run->table, place, d);
     if (w->qkv_bf16 != NULL)
         w->kernels->rotate_bf16(w->qkv_bf16 + at, turn, 2 * heads, d);
@@ -164,8 +165,8 @@ static void turn_rows(void *context, unsigned index, unsigned count)
 
 /* ---- the block ---- */
 
-static void multiply(struct workspace *w, const struct linear *linear, const struct operand *x,
-                     float *y, const float *residual)
+void encoder_multiply(struct workspace *w, const struct linear *linear, const struct operand *x,
+                      float *y, const float *residual)
 {
     struct linear_io io = {.x = *x,
                            .rows = w->tokens,
@@ -176,7 +177,7 @@ static void multiply(struct workspace *w, const struct linear *linear, const str
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
-static void project_qkv(struct workspace *w, const struct linear *linear)
+void encoder_project(struct workspace *w, const struct linear *linear)
 {
     struct linear_io io = {.x = w->normed,
                            .rows = w->tokens,
@@ -213,7 +214,7 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
                            .act = spec->activation};
     linear_run(linear, w->kernels, w->pool, &io);
     if (!is_bf16)
-        store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
+        encoder_store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
 }
 
 /* Keeps only the tokens that the head reads, the first or the last of each sequence, side by side.
@@ -285,7 +286,7 @@ static void attention(const struct spec *spec, const struct layer *layer, struct
     const bool is_last = index + 1 == spec->layers;
     const bool is_cut = is_last && !spec_head_reads_all(spec);
     if (!is_last || !spec_has_global(spec) || capture_judges(w))
-        project_qkv(w, &layer->qkv);
+        encoder_project(w, &layer->qkv);
     if (layer->rotary != NULL)
         thread_pool_run(w->pool, turn_rows, &(struct turn_run){spec, w, layer->rotary});
     capture_layer(spec, w, layer, index);
@@ -298,17 +299,16 @@ static void attention(const struct spec *spec, const struct layer *layer, struct
         keep_head_tokens(spec, w);
     if (prunes_at(spec, index))
         keep_chosen_tokens(spec, w);
-    multiply(w, &layer->attention_out, &w->attended, out, w->x);
+    encoder_multiply(w, &layer->attention_out, &w->attended, out, w->x);
     if (is_last)
         capture_sum(spec, w, CAPTURE_ATTENTION, out);
 }
 
-/* out = W_2 act(normed W_1) + residual */
-static void mlp(const struct spec *spec, const struct layer *layer, struct workspace *w, float *out,
-                const float *residual, unsigned index)
+void encoder_mlp(const struct spec *spec, const struct layer *layer, struct workspace *w,
+                 float *out, const float *residual, unsigned index)
 {
     activate(spec, w, &layer->mlp_in);
-    multiply(w, &layer->mlp_out, &w->activated, out, residual);
+    encoder_multiply(w, &layer->mlp_out, &w->activated, out, residual);
     if (index + 1 == spec->layers)
         capture_sum(spec, w, CAPTURE_MLP, out);
 }
@@ -319,9 +319,9 @@ static void norm_after_block(const struct spec *spec, const struct layer *layer,
                              struct workspace *w, unsigned index)
 {
     attention(spec, layer, w, w->y, index);
-    norm(spec, w, &layer->attention_norm, w->x, w->y);
-    mlp(spec, layer, w, w->y, w->x, index);
-    norm(spec, w, &layer->mlp_norm, w->x, w->y);
+    encoder_norm(spec, w, &layer->attention_norm, w->x, w->y);
+    encoder_mlp(spec, layer, w, w->y, w->x, index);
+    encoder_norm(spec, w, &layer->mlp_norm, w->x, w->y);
 }
 
 /* x = x + attention(norm(x)); x = x + mlp(norm(x))  (Dosovitskiy et al. 2021, eq. 2 and 3) */
@@ -330,8 +330,8 @@ static void norm_before_block(const struct spec *spec, const struct layer *layer
 {
     enter_layer(spec, w, &layer->attention_norm, index);
     attention(spec, layer, w, w->z, index);
-    norm(spec, w, &layer->mlp_norm, w->y, w->z);
-    mlp(spec, layer, w, w->x, w->z, index);
+    encoder_norm(spec, w, &layer->mlp_norm, w->y, w->z);
+    encoder_mlp(spec, layer, w, w->x, w->z, index);
 }
 
 void encoder_run(const struct spec *spec, const struct weights *weights,
@@ -342,7 +342,8 @@ void encoder_run(const struct spec *spec, const struct weights *weights,
     workspace->tokens = workspace->offset[workspace->rows];
     attention_plan(spec, workspace, 0);
     if (spec->family->block.norm == NORM_AFTER)
-        store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride, spec->hidden);
+        encoder_store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride,
+                      spec->hidden);
     for (unsigned i = spec_first_layer(spec); i < spec_end_layer(spec); i++) {
         token_mean_add(spec, workspace, i);
         block(spec, &weights->layers[spec_block(spec, i)], workspace, i);

@@ -22,4 +22,22 @@
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace);
 
+/* ---- parts of a block, for the first workspace->tokens rows; a decoder's block has them, too ----
+ */
+
+/* normed = y = norm(x); normed = x if the block lacks the norm. y may be x. */
+void encoder_norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
+                  float *y, const float *x);
+/* operand = x in the operand's precision. Does nothing if the operand is x itself. */
+void encoder_store(struct workspace *workspace, const struct operand *operand, const float *x,
+                   size_t stride, size_t width);
+/* qkv = W_qkv normed */
+void encoder_project(struct workspace *workspace, const struct linear *linear);
+/* y = W x + residual, [., D] */
+void encoder_multiply(struct workspace *workspace, const struct linear *linear,
+                      const struct operand *x, float *y, const float *residual);
+/* out = W_2 act(W_1 normed) + residual, of layer `index` */
+void encoder_mlp(const struct spec *spec, const struct layer *layer, struct workspace *workspace,
+                 float *out, const float *residual, unsigned index);
+
 #endif

@@ -14,6 +14,7 @@ enum dim {
     ONE,
     HIDDEN,
     ATTENDED,
+    SOURCE,
     QUERY_KEY_VALUE,
     EMBEDDING,
     BUCKETS,
@@ -105,9 +106,20 @@ static const struct entry block[] = {
     LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, ATTENDED),
     {TENSOR_ATTENTION_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_ATTENTION_NORM),
+    LINEAR(TENSOR_CROSS_QUERY, ATTENDED, HIDDEN),
+    {TENSOR_CROSS_KEY, TENSOR_WEIGHT, {ATTENDED, SOURCE}},
+    {TENSOR_CROSS_VALUE, TENSOR_WEIGHT, {ATTENDED, SOURCE}},
+    {TENSOR_CROSS_KEY, TENSOR_BIAS, {ATTENDED}},
+    {TENSOR_CROSS_VALUE, TENSOR_BIAS, {ATTENDED}},
+    LINEAR(TENSOR_CROSS_OUT, HIDDEN, ATTENDED),
+    NORM(TENSOR_CROSS_NORM),
     LINEAR(TENSOR_MLP_IN, INTERMEDIATE, HIDDEN),
     LINEAR(TENSOR_MLP_OUT, HIDDEN, INTERMEDIATE),
     LINEAR(TENSOR_GATED_IN, GATE_AND_VALUE, HIDDEN),
+    {TENSOR_GATE_IN, TENSOR_WEIGHT, {INTERMEDIATE, HIDDEN}},
+    {TENSOR_VALUE_IN, TENSOR_WEIGHT, {INTERMEDIATE, HIDDEN}},
+    {TENSOR_GATE_IN, TENSOR_BIAS, {INTERMEDIATE}},
+    {TENSOR_VALUE_IN, TENSOR_BIAS, {INTERMEDIATE}},
     LINEAR(TENSOR_GATED_OUT, HIDDEN, INTERMEDIATE),
     {TENSOR_MLP_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_MLP_NORM),
@@ -158,6 +170,18 @@ static const struct entry embedding[] = {
     END,
 };
 
+static const struct entry states[] = {
+    NORM(TENSOR_FINAL_NORM),
+    END,
+};
+
+static const struct entry words[] = {
+    NORM(TENSOR_FINAL_NORM),
+    {TENSOR_OUTPUT, TENSOR_WEIGHT, {VOCAB, HIDDEN}},
+    {TENSOR_OUTPUT_BIAS, TENSOR_TABLE, {ONE, VOCAB}},
+    END,
+};
+
 static const struct entry *list_of(const struct tensor_walk *walk)
 {
     if (walk->depth == 0)
@@ -175,6 +199,10 @@ static const struct entry *list_of(const struct tensor_walk *walk)
         return tags;
     case HEAD_ANSWERS:
         return answers;
+    case HEAD_STATES:
+        return states;
+    case HEAD_WORDS:
+        return words;
     default:
         return classifier;
     }
@@ -185,7 +213,7 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
                    const struct entry *entry)
 {
     const enum tensor_field field = entry->field;
-    if (spec->family->tensors[field] == NULL)
+    if (spec->family->tensors[field] == NULL || spec->absent[field])
         return false;
     if ((walk->head == HEAD_TAGS || walk->head == HEAD_ANSWERS) &&
         (field == TENSOR_POOLER || field == TENSOR_HEAD_NORM) && !spec->family->tokens_dense)
@@ -210,10 +238,9 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
         return false;
     if (field == TENSOR_MLP_IN || field == TENSOR_MLP_OUT)
         return !spec->is_gated;
-    if (field == TENSOR_GATED_IN || field == TENSOR_GATED_OUT)
+    if (field == TENSOR_GATED_IN || field == TENSOR_GATE_IN || field == TENSOR_VALUE_IN ||
+        field == TENSOR_GATED_OUT)
         return spec->is_gated;
-    if (field == TENSOR_GLOBAL_QUERY || field == TENSOR_GLOBAL_KEY || field == TENSOR_GLOBAL_VALUE)
-        return spec_has_global(spec);
     bool is_projection = field == TENSOR_QUERY || field == TENSOR_KEY || field == TENSOR_VALUE;
     return spec->qkv_bias || !is_projection || entry->part != TENSOR_BIAS;
 }
@@ -230,6 +257,8 @@ static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
         return spec->hidden;
     case ATTENDED:
         return spec_attended(spec, layer);
+    case SOURCE:
+        return spec->source;
     case QUERY_KEY_VALUE:
         return 3 * (size_t)spec->hidden;
     case EMBEDDING:
@@ -277,13 +306,24 @@ static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
     return 0;
 }
 
+/* Returns the field's name before it is formatted, in parts: *root stands before it. */
+static const char *base_of(const struct spec *spec, enum tensor_field field, const char **root)
+{
+    const char *base = spec->family->tensors[field];
+    *root = spec->root != NULL ? spec->root : "";
+    if (field == TENSOR_WORD && spec->family->shared_words != NULL && !spec->has_own_words)
+        return spec->family->shared_words;
+    return spec->root != NULL ? base + family_root(spec->family) : base;
+}
+
 /* Formats a name. "%u" becomes the layer's number; two "%u" become the number of the group or stage
  * and the layer's number in it. The part's name is appended. */
-static void format_name(const struct spec *spec, struct tensor_row *row, const char *base)
+static void format_name(const struct spec *spec, struct tensor_row *row)
 {
     static const char *const endings[] = {
         [TENSOR_TABLE] = "",        [TENSOR_WEIGHT] = ".weight", [TENSOR_BIAS] = ".bias",
         [TENSOR_GAMMA] = ".weight", [TENSOR_BETA] = ".bias",     [TENSOR_SCALE] = ""};
+    const char *root, *base = base_of(spec, row->field, &root);
     const char *first = strstr(base, "%u"),
                *second = first != NULL ? strstr(first + 2, "%u") : NULL;
     const char *ending = endings[row->part];
@@ -295,13 +335,14 @@ static void format_name(const struct spec *spec, struct tensor_row *row, const c
         in_outer = row->layer - spec_first_layer(spec);
     }
     if (first == NULL)
-        len = snprintf(row->name, sizeof row->name, "%s%s", base, ending);
+        len = snprintf(row->name, sizeof row->name, "%s%s%s", root, base, ending);
     else if (second == NULL)
-        len = snprintf(row->name, sizeof row->name, "%.*s%u%s%s", (int)(first - base), base,
+        len = snprintf(row->name, sizeof row->name, "%s%.*s%u%s%s", root, (int)(first - base), base,
                        spec->stages != NULL ? outer : row->layer, first + 2, ending);
     else
-        len = snprintf(row->name, sizeof row->name, "%.*s%u%.*s%u%s%s", (int)(first - base), base,
-                       outer, (int)(second - first - 2), first + 2, in_outer, second + 2, ending);
+        len = snprintf(row->name, sizeof row->name, "%s%.*s%u%.*s%u%s%s", root, (int)(first - base),
+                       base, outer, (int)(second - first - 2), first + 2, in_outer, second + 2,
+                       ending);
     assert((size_t)len < sizeof row->name);
 }
 
@@ -313,6 +354,9 @@ static void fill(const struct spec *spec, const struct tensor_walk *walk, const 
                                .layer = walk->depth > 0 ? walk->depth - 1 : 0,
                                .depth = walk->depth,
                                .is_of_head = walk->depth > spec_blocks(spec),
+                               .is_optional = entry->field == TENSOR_OUTPUT_BIAS ||
+                                              (entry->field == TENSOR_POSITION &&
+                                               spec->family->position_table != POSITIONS_LEARNT),
                                .count = 1};
     for (size_t i = 0; i < TENSOR_RANK_MAX && entry->shape[i] != NONE; i++) {
         if (entry->shape[i] == ONE && spec->family->plain_tables)
@@ -320,7 +364,7 @@ static void fill(const struct spec *spec, const struct tensor_walk *walk, const 
         row->shape[row->rank] = dimension(spec, entry->shape[i], row->layer);
         row->count *= row->shape[row->rank++];
     }
-    format_name(spec, row, spec->family->tensors[entry->field]);
+    format_name(spec, row);
 }
 
 bool family_tensors_next(struct tensor_walk *walk, struct tensor_row *row)

@@ -32,9 +32,10 @@ enum tensor_part {
 struct tensor_row {
     enum tensor_field field;
     enum tensor_part part;
-    unsigned layer;  /* the block's layer; if layers share blocks, the block's number */
-    unsigned depth;  /* 0: embeddings, 1 .. spec_blocks: a block, spec_blocks + 1: the head */
-    bool is_of_head; /* absent from a checkpoint of the encoder alone */
+    unsigned layer;   /* the block's layer; if layers share blocks, the block's number */
+    unsigned depth;   /* 0: embeddings, 1 .. spec_blocks: a block, spec_blocks + 1: the head */
+    bool is_of_head;  /* absent from a checkpoint of the encoder alone */
+    bool is_optional; /* a checkpoint may lack it: sines are computed, a bias is zero */
     unsigned rank;
     size_t shape[TENSOR_RANK_MAX];
     size_t count; /* numbers of the tensor */

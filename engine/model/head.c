@@ -286,9 +286,29 @@ static void write_rows(const struct spec *spec, const struct weights *weights, s
     }
 }
 
+/* Writes the states of each sequence's tokens [tokens, D] where its input wants them. */
+static void write_states(const struct spec *spec, const struct weights *weights,
+                         struct workspace *w)
+{
+    const size_t hidden = spec->hidden, stride = w->hidden_stride;
+    for (unsigned r = 0; r < w->rows; r++) {
+        const unsigned tokens = w->offset[r + 1] - w->offset[r];
+        float *x = w->x + w->offset[r] * stride, *out = w->answers[w->places[r].input];
+        if (weights->final_norm.gamma != NULL)
+            norm_apply(w->kernels, spec, &weights->final_norm, x, stride, x, stride, tokens, hidden,
+                       spec->norm_eps);
+        for (unsigned t = 0; out != NULL && t < tokens; t++)
+            memcpy(out + t * hidden, x + t * stride, hidden * sizeof *out);
+    }
+}
+
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *w)
 {
     const size_t width = spec_features(spec);
+    if (spec->head == HEAD_STATES) {
+        write_states(spec, weights, w);
+        return;
+    }
     if (spec_row_size(spec) > 0) {
         write_rows(spec, weights, w);
         return;
@@ -334,7 +354,7 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
         label_logits(spec, weights, w, inputs);
         return;
     }
-    if (spec->head == HEAD_EMBEDDING || spec_row_size(spec) > 0)
+    if (spec->head == HEAD_EMBEDDING || spec->head == HEAD_STATES || spec_row_size(spec) > 0)
         return;
     const size_t labels = spec->label_count;
     const unsigned tokens = spec_head_tokens(spec);

@@ -32,7 +32,8 @@
  * workspace->read (spec->long_text), and writes the logits of windows that have a capture. The
  * windows of an input come in order, in one batch or several. A head of tokens writes the rows of
  * each sequence into its input's workspace->answers, from the row of its place on; one sequence at
- * a time, so that they do not depend on the rest of the batch. */
+ * a time, so that they do not depend on the rest of the batch. The head of an encoder that a
+ * decoder reads (HEAD_STATES) writes norm(x) of a sequence's tokens there: [tokens, D]. */
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *workspace);
 
 /* read [spec_row]: its first numbers = the mean or the maximum of the windows so far and one more,

@@ -88,3 +88,29 @@ void positions_resize(float *out, size_t to, const float *in, size_t from, size_
             sum_up(out + (row * to + column) * width, &down, &across, in, from, width);
         }
 }
+
+void positions_sines(float *out, size_t count, size_t width)
+{
+    const size_t sines = (width + 1) / 2;
+    for (size_t p = 0; p < count; p++, out += width)
+        for (size_t i = 0; i < width; i++) {
+            const size_t pair = i < sines ? i : i - sines;
+            const double angle = (double)p / pow(10000, 2 * (double)pair / (double)width);
+            out[i] = (float)(i < sines ? sin(angle) : cos(angle));
+        }
+}
+
+/* Angles are products in fp32, as there: of position 1000 they are wrong by 6e-5. */
+void positions_sines_fairseq(float *out, size_t count, size_t width, size_t zero)
+{
+    const size_t half = width / 2;
+    const float step = half > 1 ? (float)-(log(10000) / (double)(half - 1)) : 0;
+    for (size_t p = 0; p < count; p++, out += width) {
+        memset(out, 0, width * sizeof *out);
+        for (size_t i = 0; i < half && p != zero; i++) {
+            const float angle = (float)p * expf((float)i * step);
+            out[i] = sinf(angle);
+            out[half + i] = cosf(angle);
+        }
+    }
+}

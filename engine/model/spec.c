@@ -100,7 +100,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    key);
 }
 
-static void set_defaults(struct spec *spec)
+void spec_set_defaults(struct spec *spec)
 {
     spec->version = "1";
     spec->temperature = 1;
@@ -314,7 +314,7 @@ static enum err_code read_ranges(struct spec *spec, const struct json_t *object,
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
                               struct err *err)
 {
-    set_defaults(spec);
+    spec_set_defaults(spec);
     const char *version = spec->version, *grey16 = "range";
     if (doc_each_member(object, check_attnd_key, NULL, err) ||
         check_token_members(spec, object, err) ||
@@ -613,7 +613,7 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
         spec_config_read(out, config, arena, err))
         in_file("config.json", err);
     else if (!read_vectors(out, config, dir, arena, err) && !read_token_head(out, config, err))
-        set_defaults(out);
+        spec_set_defaults(out);
     doc_free(config);
     return err->code;
 }
@@ -629,7 +629,7 @@ enum err_code spec_read_texts(struct spec *out, const struct spec *images, const
     else {
         if (images->head == HEAD_EMBEDDING)
             answer_vectors(out, images->sentence);
-        set_defaults(out);
+        spec_set_defaults(out);
     }
     doc_free(config);
     return err->code;

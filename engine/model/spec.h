@@ -13,6 +13,7 @@
 #include "engine/decide/class_prior.h"
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
+#include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/disentangled.h"
 #include "engine/model/config/precision_record.h"
@@ -33,12 +34,17 @@ struct spec {
                                           config/encoder_vector.h's */
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
+    unsigned head_width;        /* 0: hidden / heads */
+    unsigned source;            /* decoder: numbers of the encoder's states */
+    const char *root;           /* in place of the family's in names of tensors; NULL: its own */
     struct pruned_heads pruned; /* heads removed from layers, of `heads`: spec_heads */
     unsigned groups, inner; /* ALBERT: blocks that layers share, spec_block; 0: each has its own */
     enum activation activation;
     float norm_eps;
     bool qkv_bias;
     bool unbiased[TENSOR_FIELDS]; /* the field has no bias, a norm no beta: they are zero */
+    bool absent[TENSOR_FIELDS];   /* the checkpoint lacks the field, though the family has it */
+    bool has_own_words;           /* encoder and decoder have each a word embedding */
     bool is_gated;                /* the MLP is gated; `intermediate` is the width of its value */
     const unsigned *reaches;      /* [layers] see spec_reach; NULL: all layers see all tokens */
     bool pools_tokens;            /* POOLING_TOKENS in place of the family's pooling */
@@ -48,10 +54,14 @@ struct spec {
     unsigned vocab_size, positions, token_types; /* texts */
     unsigned embedding;                          /* E; 0: the hidden size */
     unsigned pad_id;                             /* if positions are counted from it */
-    unsigned buckets;                            /* buckets of relative positions; 0: none */
-    struct disentangled disentangled;            /* DeBERTa's relative places */
-    unsigned image_size, patch, channels;        /* images */
-    unsigned patches;                            /* (image_size / patch)^2 */
+    float embedding_scale;                       /* embeddings are multiplied by it; 0: by 1 */
+    float output_scale;                          /* decoder: states before its output; 0: 1 */
+    unsigned buckets;                            /* rows of the table of relative positions, at
+                                                    least relative.count; 0: there is none */
+    struct relative_buckets relative;
+    struct disentangled disentangled;     /* DeBERTa's relative places */
+    unsigned image_size, patch, channels; /* images */
+    unsigned patches;                     /* (image_size / patch)^2 */
     unsigned registers;
     unsigned projection;    /* P, numbers that the classifier reads; 0: it reads hidden states */
     unsigned position_grid; /* patches on a side of the checkpoint's grid of positions; 0: the
@@ -96,6 +106,12 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
  * or, of an embedding, texts. */
 enum err_code spec_read_texts(struct spec *out, const struct spec *images, const char *dir,
                               struct err *err);
+
+/* Gives a spec that holds config.json's members the defaults of attnd.json's. */
+void spec_set_defaults(struct spec *spec);
+
+/* True if the decoder's word embedding is the encoder's: only the encoder's weights have it. */
+bool spec_shares_words(const struct spec *target);
 
 /* True if the labels are texts; the same checkpoint may give vectors instead. */
 bool spec_is_zero_shot(const struct spec *spec);
@@ -171,8 +187,12 @@ unsigned spec_block(const struct spec *spec, unsigned layer);
 enum err_code spec_choose_prior(struct spec *spec, const char *choice, struct arena *arena,
                                 struct err *err);
 
+/* Numbers of a head; and of all heads side by side, before any were pruned: mostly the hidden
+ * size. */
+unsigned spec_head_width(const struct spec *spec);
+unsigned spec_heads_width(const struct spec *spec);
 /* Heads of layer `layer`, for a spec from spec_at, and the width of all their outputs side by side:
- * the hidden size, or less if heads were pruned. A head is hidden / heads wide. */
+ * less than spec_heads_width if heads were pruned. */
 unsigned spec_heads(const struct spec *spec, unsigned layer);
 unsigned spec_attended(const struct spec *spec, unsigned layer);
 

@@ -69,10 +69,25 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     return refused_type(model_type, known, err);
 }
 
+/* Reads an activation with its gate in front: "relu", "gated-gelu", "gated-silu". The GELU of
+ * "gated-gelu" is the one by tanh (T5Config). */
+static enum err_code read_gated_activation(struct spec *spec, const struct json_t *config,
+                                           struct err *err)
+{
+    const char *key = spec->family->key_gated_activation, *name = spec->family->default_activation;
+    if (doc_get_string(config, "$", key, &name, err))
+        return err->code;
+    spec->is_gated = strncmp(name, "gated-", 6) == 0;
+    name = strcmp(name, "gated-gelu") == 0 ? "gelu_new" : spec->is_gated ? name + 6 : name;
+    return activation_find(name, key, &spec->activation, err);
+}
+
 static enum err_code read_activations(struct spec *spec, const struct json_t *config,
                                       struct err *err)
 {
     const struct family *family = spec->family;
+    if (family->key_gated_activation != NULL)
+        return read_gated_activation(spec, config, err);
     if (activation_name_read(config, family->key_activation, family->default_activation,
                              &spec->activation, err) ||
         family->key_pooler_activation == NULL)
@@ -86,7 +101,7 @@ static enum err_code read_biases(struct spec *spec, const struct json_t *config,
 {
     for (int field = 0; field < TENSOR_FIELDS; field++) {
         const char *key = spec->family->key_bias[field];
-        bool is_biased = key == NULL;
+        bool is_biased = key == NULL && !spec->family->is_unbiased;
         if (key != NULL && doc_get_bool(config, "$", key, &is_biased, err))
             return err->code;
         spec->unbiased[field] = !is_biased;
@@ -137,7 +152,8 @@ static enum err_code read_mlp(struct spec *spec, const struct json_t *config, st
 {
     const struct family *family = spec->family;
     bool has_gate = family->block.gate != ACTIVATION_NONE || family->block.gates_by_activation;
-    spec->is_gated = has_gate && family->key_gated == NULL;
+    if (family->key_gated_activation == NULL)
+        spec->is_gated = has_gate && family->key_gated == NULL;
     if (family->key_gated != NULL &&
         doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
         return err->code;
@@ -195,8 +211,17 @@ static enum err_code read_width(struct spec *spec, const struct json_t *config, 
     get_size(config, family->key_hidden, SIZE_LIMIT, either(family->default_hidden, 768),
              &spec->hidden, err);
     get_size(config, family->key_layers, LAYERS_LIMIT, family->default_layers, &spec->layers, err);
-    return get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12),
-                    &spec->heads, err);
+    get_size(config, family->key_heads, SIZE_LIMIT, either(family->default_heads, 12), &spec->heads,
+             err);
+    if (family->key_head_width != NULL)
+        get_size(config, family->key_head_width, SIZE_LIMIT, 64, &spec->head_width, err);
+    if (err->code == ERR_OK && (unsigned long long)spec->heads * spec->head_width > SIZE_LIMIT)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u times %s %u is more than %d, the most that is "
+                       "supported",
+                       family->key_heads, spec->heads, family->key_head_width, spec->head_width,
+                       SIZE_LIMIT);
+    return err->code;
 }
 
 static enum err_code read_encoder(struct spec *spec, const struct json_t *config, struct err *err)
@@ -211,11 +236,11 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
         doc_get_number(config, "$", key_eps, &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
-    if (read_mlp(spec, config, err) || read_activations(spec, config, err) ||
+    if (read_activations(spec, config, err) || read_mlp(spec, config, err) ||
         read_biases(spec, config, err) || read_pooling(spec, config, err) ||
         check_demands(spec, config, err) || read_groups(spec, config, err))
         return err->code;
-    if (spec->hidden % spec->heads != 0)
+    if (spec->head_width == 0 && spec->hidden % spec->heads != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s %u is not a multiple of %s %u", family->key_hidden,
                        spec->hidden, family->key_heads, spec->heads);
     if (!(eps >= FLT_MIN && eps < 1))
@@ -230,21 +255,50 @@ static enum err_code read_positions(struct spec *spec, const struct json_t *conf
 {
     const struct family *family = spec->family;
     long long pad = family->default_pad;
-    get_size(config, "max_position_embeddings", SIZE_LIMIT, either(family->default_positions, 512),
-             &spec->positions, err);
+    const char *key =
+        family->key_positions != NULL ? family->key_positions : "max_position_embeddings";
+    get_size(config, key, SIZE_LIMIT, either(family->default_positions, 512), &spec->positions,
+             err);
+    const bool is_computed = family->position_table == POSITIONS_SINES_FAIRSEQ;
+    const unsigned pad_max = is_computed ? SIZE_LIMIT : spec->vocab_size - 1;
     if (family->positions == POSITION_PAST_PAD && family->key_pad != NULL)
-        doc_get_integer(config, "$", family->key_pad, 0, spec->vocab_size - 1, &pad, err);
+        doc_get_integer(config, "$", family->key_pad, 0, pad_max, &pad, err);
     if (err->code != ERR_OK)
         return err->code;
     if (family->positions == POSITION_PAST_PAD)
         spec->pad_id = (unsigned)pad;
     if (spec->positions < 3)
-        return err_set(err, ERR_UNSUPPORTED, "max_position_embeddings must be at least 3");
+        return err_set(err, ERR_UNSUPPORTED, "%s must be at least 3", key);
+    if (family->positions == POSITION_BEHIND_TWO)
+        spec->positions += 2;
+    if (is_computed)
+        spec->positions += spec->pad_id + 1;
     if (family->positions == POSITION_PAST_PAD && spec->positions - 3 < spec->pad_id + 1)
         return err_set(err, ERR_UNSUPPORTED,
                        "max_position_embeddings %u leaves no three positions behind that of the "
                        "pad token, %u",
                        spec->positions, spec->pad_id);
+    return ERR_OK;
+}
+
+/* Reads T5's buckets. Each side needs one of a single distance and one behind it. */
+static enum err_code read_own_buckets(struct spec *spec, const struct json_t *config,
+                                      struct err *err)
+{
+    const struct family *family = spec->family;
+    struct relative_buckets *relative = &spec->relative;
+    *relative = (struct relative_buckets){.looks_forward = !family->block.is_decoder};
+    get_size(config, family->key_buckets, SIZE_LIMIT, 32, &relative->count, err);
+    if (get_size(config, family->key_distance, SIZE_LIMIT, 128, &relative->distance, err))
+        return err->code;
+    spec->buckets = relative->count;
+    const unsigned exact = relative_bias_exact(relative);
+    if (exact == 0 || relative->distance <= exact)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s %u with %s %u is not supported (supported: at least 4 buckets, and a "
+                       "distance above the %u that have buckets of their own)",
+                       family->key_buckets, relative->count, family->key_distance,
+                       relative->distance, exact);
     return ERR_OK;
 }
 
@@ -255,12 +309,31 @@ static enum err_code read_buckets(struct spec *spec, const struct json_t *config
     static const char key[] = "relative_attention_num_buckets";
     if (spec->family->tensors[TENSOR_RELATIVE_BIAS] == NULL)
         return ERR_OK;
-    if (get_size(config, key, SIZE_LIMIT, RELATIVE_BUCKETS, &spec->buckets, err))
+    if (spec->family->key_buckets != NULL)
+        return read_own_buckets(spec, config, err);
+    spec->relative = relative_mpnet;
+    if (get_size(config, key, SIZE_LIMIT, relative_mpnet.count, &spec->buckets, err))
         return err->code;
-    if (spec->buckets < RELATIVE_BUCKETS)
+    if (spec->buckets < relative_mpnet.count)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s %u is not supported (supported: at least %d, the buckets of %s)", key,
-                       spec->buckets, RELATIVE_BUCKETS, spec->family->name);
+                       "%s %u is not supported (supported: at least %u, the buckets of %s)", key,
+                       spec->buckets, relative_mpnet.count, spec->family->name);
+    return ERR_OK;
+}
+
+/* Reads what is done to embeddings before the first block. */
+static enum err_code read_embedding(struct spec *spec, const struct json_t *config, struct err *err)
+{
+    const struct family *family = spec->family;
+    bool is_scaled = family->scales_embedding, has_norm = family->has_embedding_norm;
+    if (family->key_embedding_scale != NULL &&
+        doc_get_bool(config, "$", family->key_embedding_scale, &is_scaled, err))
+        return err->code;
+    if (family->key_embedding_norm != NULL &&
+        doc_get_bool(config, "$", family->key_embedding_norm, &has_norm, err))
+        return err->code;
+    spec->embedding_scale = is_scaled ? sqrtf((float)spec->hidden) : 0;
+    spec->absent[TENSOR_EMBEDDING_NORM] = family->key_embedding_norm != NULL && !has_norm;
     return ERR_OK;
 }
 
@@ -318,7 +391,7 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
         return err_set(err, ERR_UNSUPPORTED,
                        "position_embedding_type '%s' is not supported (supported: absolute)",
                        position_type);
-    if (read_positions(spec, config, err))
+    if (read_positions(spec, config, err) || read_embedding(spec, config, err))
         return err->code;
     if (family->tensors[TENSOR_RELATIVE_PLACES] != NULL)
         return disentangled_read(&spec->disentangled, config, spec->hidden, spec->heads,
@@ -397,7 +470,8 @@ static enum err_code find_part(const struct json_t *config, const char *part,
     return refused_members(*out, false, err) ? err_prefix(err, "%s: ", name) : ERR_OK;
 }
 
-static enum err_code read_sizes(struct spec *spec, const struct json_t *config, struct err *err)
+enum err_code spec_config_read_sizes(struct spec *spec, const struct json_t *config,
+                                     struct err *err)
 {
     if (read_encoder(spec, config, err))
         return err->code;
@@ -412,7 +486,7 @@ static enum err_code read_part(struct spec *spec, const struct json_t *config, s
     long long end = CLIP_END_ID;
     if (find_part(config, spec->family->part, &part, err))
         return err->code;
-    if (read_sizes(spec, part, err))
+    if (spec_config_read_sizes(spec, part, err))
         return err_prefix(err, "%s: ", spec->family->part);
     if (spec->family->kind == ENGINE_TEXT &&
         doc_get_integer(part, "$", "eos_token_id", 0, VOCAB_LIMIT, &end, err))
@@ -482,7 +556,7 @@ enum err_code spec_config_read(struct spec *spec, const struct json_t *config, s
         return err->code;
     if (spec->family->part != NULL)
         return read_part(spec, config, err);
-    if (read_stages(spec, config, arena, err) || read_sizes(spec, config, err) ||
+    if (read_stages(spec, config, arena, err) || spec_config_read_sizes(spec, config, err) ||
         read_rotary(spec, config, arena, err) || read_windows(spec, config, arena, err) ||
         read_pruned(spec, config, arena, err))
         return err->code;

@@ -17,6 +17,11 @@ enum err_code spec_config_read(struct spec *spec, const struct json_t *config, s
 enum err_code spec_config_read_labels(struct spec *spec, const struct json_t *config,
                                       struct err *err);
 
+/* Reads the sizes of a stack whose family is set. ERR_UNSUPPORTED, and the errors of doc.h's
+ * readers. */
+enum err_code spec_config_read_sizes(struct spec *spec, const struct json_t *config,
+                                     struct err *err);
+
 /* Reads id2label, else num_labels; then problem_type. Strings in the arena. ERR_UNSUPPORTED, and
  * the errors of doc.h's readers. */
 enum err_code spec_labels_read(struct spec *spec, const struct json_t *config, struct arena *arena,

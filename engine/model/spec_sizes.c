@@ -117,9 +117,19 @@ unsigned spec_heads(const struct spec *spec, unsigned layer)
     return spec->pruned.left != NULL ? spec->pruned.left[layer] : spec->heads;
 }
 
+unsigned spec_head_width(const struct spec *spec)
+{
+    return spec->head_width > 0 ? spec->head_width : spec->hidden / spec->heads;
+}
+
+unsigned spec_heads_width(const struct spec *spec)
+{
+    return spec_head_width(spec) * spec->heads;
+}
+
 unsigned spec_attended(const struct spec *spec, unsigned layer)
 {
-    return spec->hidden / spec->heads * spec_heads(spec, layer);
+    return spec_head_width(spec) * spec_heads(spec, layer);
 }
 
 unsigned spec_reach(const struct spec *spec, unsigned layer)
@@ -145,8 +155,14 @@ bool spec_projects(const struct spec *spec)
 
 unsigned spec_text_tokens(const struct spec *spec)
 {
-    return spec->family->positions == POSITION_PAST_PAD ? spec->positions - spec->pad_id - 1
-                                                        : spec->positions;
+    switch (spec->family->positions) {
+    case POSITION_PAST_PAD:
+        return spec->positions - spec->pad_id - 1;
+    case POSITION_BEHIND_TWO:
+        return spec->positions - 2;
+    default:
+        return spec->positions;
+    }
 }
 
 unsigned spec_tokens_max(const struct spec *spec)
@@ -165,6 +181,11 @@ unsigned spec_places(const struct spec *spec)
 {
     unsigned grid = spec->position_grid;
     return spec->family->image_specials + (grid > 0 ? grid * grid : spec->patches);
+}
+
+bool spec_shares_words(const struct spec *target)
+{
+    return target->absent[TENSOR_WORD];
 }
 
 bool spec_is_zero_shot(const struct spec *spec)

@@ -41,6 +41,10 @@ struct place {
     {                                                                                              \
         .at = offsetof(struct layer, member), .is_in_block = true, .is_plain = true, .parts = 1    \
     }
+#define HALF(member, index)                                                                        \
+    {                                                                                              \
+        .at = offsetof(struct layer, member), .is_in_block = true, .part = (index), .parts = 2     \
+    }
 #define PART(member, index)                                                                        \
     {                                                                                              \
         .at = offsetof(struct layer, member), .is_in_block = true, .part = (index),                \
@@ -71,9 +75,16 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias),
     [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
     [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_norm),
+    [TENSOR_CROSS_QUERY] = IN_BLOCK(cross_query),
+    [TENSOR_CROSS_KEY] = HALF(cross_kv, 0),
+    [TENSOR_CROSS_VALUE] = HALF(cross_kv, 1),
+    [TENSOR_CROSS_OUT] = IN_BLOCK(cross_out),
+    [TENSOR_CROSS_NORM] = IN_BLOCK(cross_norm),
     [TENSOR_MLP_IN] = IN_BLOCK(mlp_in),
     [TENSOR_MLP_OUT] = IN_BLOCK(mlp_out),
     [TENSOR_GATED_IN] = IN_BLOCK(mlp_in),
+    [TENSOR_GATE_IN] = HALF(mlp_in, 0),
+    [TENSOR_VALUE_IN] = HALF(mlp_in, 1),
     [TENSOR_GATED_OUT] = IN_BLOCK(mlp_out),
     [TENSOR_MLP_SCALE] = IN_BLOCK(mlp_out),
     [TENSOR_MLP_NORM] = IN_BLOCK(mlp_norm),
@@ -92,6 +103,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
     [TENSOR_TAGS] = OUTSIDE(classifier),
     [TENSOR_ANSWERS] = OUTSIDE(classifier),
+    [TENSOR_OUTPUT] = OUTSIDE(output),
+    [TENSOR_OUTPUT_BIAS] = OUTSIDE(output),
 };
 
 struct binder {
@@ -132,7 +145,8 @@ static struct served_head head_of(const struct spec *spec)
                                 .label_count = spec->label_count};
 }
 
-/* Finds the row's tensor, which must have its shape and numbers that can be read as fp32. */
+/* Finds the row's tensor, which must have its shape and numbers that can be read as fp32. NULL: it
+ * is optional, and the checkpoint lacks it. */
 static enum err_code find_tensor(const struct spec *spec, const struct checkpoint *checkpoint,
                                  const struct tensor_row *row, const struct tensor_info **out,
                                  struct err *err)
@@ -141,13 +155,17 @@ static enum err_code find_tensor(const struct spec *spec, const struct checkpoin
     const struct tensor_info *info =
         family_tensors_find(row, checkpoint, is_bare ? spec->family : NULL);
     const struct served_head head = head_of(spec);
+    *out = info;
+    if (info == NULL && row->is_optional)
+        return ERR_OK;
+    if (info == NULL && (spec->head == HEAD_STATES || spec->head == HEAD_WORDS))
+        return err_set(err, ERR_UNSUPPORTED, "tensor '%s' is missing", row->name);
     if (info == NULL)
         return served_head_missing(
             &head, checkpoint, row->name,
             row->is_of_head && row->part == TENSOR_WEIGHT && row->field != TENSOR_PROJECTION, err);
     if (!family_tensors_fits(row, info))
         return family_tensors_misfit(row, info, err);
-    *out = info;
     return checkpoint_check_f32(checkpoint, info, err);
 }
 
@@ -156,6 +174,8 @@ static enum err_code bind(struct binder *binder, const struct tensor_row *row,
 {
     if (find_tensor(binder->spec, binder->checkpoint, row, out, binder->err))
         return binder->err->code;
+    if (*out == NULL)
+        return ERR_OK;
     mark_bound(binder, *out);
     binder->weights->parameters += (*out)->count;
     return ERR_OK;
@@ -179,13 +199,28 @@ static enum err_code add_table(struct binder *binder, const struct tensor_info *
     return loader_add_table(&binder->loader, info, *out, binder->err);
 }
 
-/* Divides the queries by the root of the number of terms, in place of the scores. */
-static void fold_terms(struct binder *binder, const struct tensor_row *row,
+/* Returns the factor of the queries. It stands for that of the scores: the root of the number of
+ * their terms, and the root of a head's width where the attention kernel divides by it and the
+ * family does not, or the other way round. */
+static float query_factor(const struct spec *spec)
+{
+    const struct block_spec *block = &spec->family->block;
+    const unsigned terms = disentangled_terms(&spec->disentangled);
+    const float root = sqrtf((float)spec_head_width(spec));
+    if (terms > 1)
+        return 1 / sqrtf((float)terms);
+    if (block->is_decoder)
+        return block->is_unscaled ? 1 : 1 / root;
+    return block->is_unscaled ? root : 1;
+}
+
+/* Multiplies the queries by their factor: in a linear layer that is complete, its first outputs. */
+static void fold_query(struct binder *binder, const struct tensor_row *row,
                        const struct linear *linear)
 {
-    unsigned terms = disentangled_terms(&binder->spec->disentangled);
-    if (row->field == TENSOR_VALUE && terms > 1)
-        loader_multiply(&binder->loader, linear, binder->spec->hidden, 1 / sqrtf((float)terms));
+    const float factor = query_factor(binder->spec);
+    if ((row->field == TENSOR_VALUE || row->field == TENSOR_CROSS_QUERY) && factor != 1)
+        loader_multiply(&binder->loader, linear, spec_attended(binder->spec, row->layer), factor);
 }
 
 /* Adds the gamma of a norm, and zeros if it has no beta. */
@@ -207,7 +242,9 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
 {
     const struct place *place = &places[row->field];
     size_t out = row->shape[0], in = row->count / out;
-    const struct linear_backend *backend = place->is_in_block ? binder->encoder : binder->other;
+    const bool is_output = row->field == TENSOR_OUTPUT;
+    const struct linear_backend *backend =
+        place->is_in_block || is_output ? binder->encoder : binder->other;
     if (place->part == 0 && linear_alloc(linear, backend, in, place->parts * out, binder->err))
         return binder->err->code;
     binder->parts[place->part] = info;
@@ -215,7 +252,7 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
         return ERR_OK;
     if (loader_add_matrix(&binder->loader, linear, binder->parts, place->parts, binder->err))
         return binder->err->code;
-    fold_terms(binder, row, linear);
+    fold_query(binder, row, linear);
     return ERR_OK;
 }
 
@@ -230,7 +267,7 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
     const struct tensor_info *info = NULL;
     void *place = place_of(binder, row);
     struct linear *linear = place;
-    if (bind(binder, row, &info))
+    if (bind(binder, row, &info) || info == NULL)
         return binder->err->code;
     if (places[row->field].is_plain)
         return add_plain(binder, row, info, place);
@@ -251,6 +288,8 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
         loader_scale(&binder->loader, linear, info);
         return ERR_OK;
     case TENSOR_TABLE:
+        if (row->field == TENSOR_OUTPUT_BIAS)
+            return loader_add_table(&binder->loader, info, linear->bias, binder->err);
         break;
     }
     return add_table(binder, info, place);
@@ -284,6 +323,28 @@ static void count_heads(struct binder *binder)
     }
 }
 
+/* Makes a decoder's output of the word embedding, if they are one tensor. */
+static enum err_code bind_tied_output(struct binder *binder)
+{
+    struct spec spec = *binder->spec;
+    struct linear *output = &binder->weights->output;
+    struct tensor_walk walk = {.spec = &spec, .head = spec.head};
+    struct tensor_row row;
+    if (spec.head != HEAD_WORDS || !spec.absent[TENSOR_OUTPUT])
+        return ERR_OK;
+    spec.absent[TENSOR_WORD] = false;
+    while (family_tensors_next(&walk, &row) && row.field != TENSOR_WORD)
+        ;
+    if (find_tensor(&spec, binder->checkpoint, &row, &binder->parts[0], binder->err) ||
+        linear_alloc(output, binder->encoder, spec.hidden, spec.vocab_size, binder->err) ||
+        loader_add_matrix(&binder->loader, output, binder->parts, 1, binder->err))
+        return binder->err->code;
+    mark_bound(binder, binder->parts[0]);
+    if (spec.output_scale > 0)
+        loader_multiply(&binder->loader, output, spec.vocab_size, spec.output_scale);
+    return ERR_OK;
+}
+
 static enum err_code bind_all(struct binder *binder)
 {
     struct weights *weights = binder->weights;
@@ -295,6 +356,8 @@ static enum err_code bind_all(struct binder *binder)
     if (weights->layers == NULL)
         return err_no_memory(binder->err, count * sizeof *weights->layers);
     count_heads(binder);
+    if (bind_tied_output(binder))
+        return binder->err->code;
     struct tensor_walk walk = {.spec = binder->spec, .head = binder->spec->head};
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (bind_row(binder, &row))
@@ -368,8 +431,8 @@ static enum err_code expand_bias(struct weights *weights, const struct spec *spe
     if (table == NULL)
         return err_no_memory(err, floats * sizeof *table);
     for (unsigned i = 0; i < spec_blocks(spec); i++)
-        weights->layers[i].bias =
-            relative_bias_expand(table, weights->relative_bias, spec->heads, tokens);
+        weights->layers[i].bias = relative_bias_expand(table, &spec->relative,
+                                                       weights->relative_bias, spec->heads, tokens);
     return ERR_OK;
 }
 
@@ -437,6 +500,24 @@ static enum err_code fill_rotary(struct weights *weights, const struct spec *spe
     return ERR_OK;
 }
 
+/* Computes the table of positions that the family computes, unless the checkpoint has it. */
+static enum err_code fill_sines(struct weights *weights, const struct spec *spec, struct err *err)
+{
+    const enum position_table kind = spec->family->position_table;
+    const size_t width = spec_embedding(spec);
+    if (kind == POSITIONS_LEARNT || weights->position != NULL)
+        return ERR_OK;
+    float *table = arena_alloc_array(&weights->arena, spec->positions, width * sizeof *table);
+    if (table == NULL)
+        return err_no_memory(err, spec->positions * width * sizeof *table);
+    if (kind == POSITIONS_SINES)
+        positions_sines(table, spec->positions, width);
+    else
+        positions_sines_fairseq(table, spec->positions, width, spec->pad_id);
+    weights->position = table;
+    return ERR_OK;
+}
+
 /* The decoder of a masked-language-model head multiplies by the word embedding. */
 static void tie_decoder(struct weights *weights, const struct spec *spec)
 {
@@ -458,12 +539,13 @@ enum err_code weights_check(const struct spec *spec, const struct checkpoint *ch
     return ERR_OK;
 }
 
-enum err_code weights_open(struct weights *out, const struct spec *spec,
-                           const struct checkpoint *checkpoint,
-                           const struct linear_backend *encoder, const struct linear_backend *other,
-                           unsigned threads, struct err *err)
+enum err_code weights_open_target(struct weights *out, const struct spec *spec,
+                                  const struct weights *source, const struct checkpoint *checkpoint,
+                                  const struct linear_backend *encoder,
+                                  const struct linear_backend *other, unsigned threads,
+                                  struct err *err)
 {
-    *out = (struct weights){0};
+    *out = (struct weights){.word = spec_shares_words(spec) ? source->word : NULL};
     arena_init(&out->arena);
     bool *bound = calloc(checkpoint_count(checkpoint) + 1, sizeof *bound);
     if (bound == NULL)
@@ -480,7 +562,7 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
         fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
         expand_bias(out, spec, err) || expand_causal(out, spec, err) ||
         expand_reaches(out, spec, err) || fill_rotary(out, spec, err) ||
-        make_relative(&binder, threads))
+        fill_sines(out, spec, err) || make_relative(&binder, threads))
         weights_close(out, spec);
     else
         tie_decoder(out, spec);
@@ -489,16 +571,34 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
     return err->code;
 }
 
+enum err_code weights_open(struct weights *out, const struct spec *spec,
+                           const struct checkpoint *checkpoint,
+                           const struct linear_backend *encoder, const struct linear_backend *other,
+                           unsigned threads, struct err *err)
+{
+    return weights_open_target(out, spec, NULL, checkpoint, encoder, other, threads, err);
+}
+
+enum { LAYER_LINEARS = 8 };
+
+/* Writes the linear layers of a block. */
+static void list_linears(struct layer *layer, struct linear *list[LAYER_LINEARS])
+{
+    struct linear *all[LAYER_LINEARS] = {
+        &layer->qkv,   &layer->attention_out, &layer->mlp_in,   &layer->mlp_out,
+        &layer->merge, &layer->cross_query,   &layer->cross_kv, &layer->cross_out};
+    memcpy(list, all, sizeof all);
+}
+
 void weights_close(struct weights *weights, const struct spec *spec)
 {
+    struct linear *linears[LAYER_LINEARS];
     for (unsigned i = 0; weights->layers != NULL && i < spec_blocks(spec); i++) {
-        struct layer *layer = &weights->layers[i];
-        linear_close(&layer->qkv);
-        linear_close(&layer->attention_out);
-        linear_close(&layer->mlp_in);
-        linear_close(&layer->mlp_out);
-        linear_close(&layer->merge);
+        list_linears(&weights->layers[i], linears);
+        for (unsigned l = 0; l < LAYER_LINEARS; l++)
+            linear_close(linears[l]);
     }
+    linear_close(&weights->output);
     linear_close(&weights->embedding_project);
     linear_close(&weights->patch);
     linear_close(&weights->pooler);
@@ -515,11 +615,12 @@ size_t weights_bytes(const struct weights *weights, const struct spec *spec)
     size_t bytes = weights->arena.bytes + weights->patch.bytes + weights->pooler.bytes +
                    weights->projection.bytes + weights->embedding_project.bytes +
                    weights->classifier.bytes + weights->distillation_classifier.bytes +
-                   weights->mean_classifier.bytes;
+                   weights->mean_classifier.bytes + weights->output.bytes;
+    struct linear *linears[LAYER_LINEARS];
     for (unsigned i = 0; i < spec_blocks(spec); i++) {
-        const struct layer *layer = &weights->layers[i];
-        bytes += layer->qkv.bytes + layer->attention_out.bytes + layer->mlp_in.bytes +
-                 layer->mlp_out.bytes + layer->merge.bytes;
+        list_linears(&weights->layers[i], linears);
+        for (unsigned l = 0; l < LAYER_LINEARS; l++)
+            bytes += linears[l]->bytes;
     }
     return bytes;
 }

@@ -25,12 +25,29 @@ struct norm {
     float *gamma, *beta; /* [D] each */
 };
 
-/* One block of the encoder. A block without attention_norm has NULL in it. */
+/* y = norm(x) as the family normalises, for `rows` rows of `width` numbers, whose strides are
+ * numbers: a layer norm or an RMS norm, which has no beta. y may be x. */
+static inline void norm_apply(const struct kernels *kernels, const struct spec *spec,
+                              const struct norm *norm, float *y, size_t y_stride, const float *x,
+                              size_t x_stride, size_t rows, size_t width, float eps)
+{
+    if (spec->family->block.has_rms_norms)
+        kernels->rms_norm(y, y_stride, x, x_stride, norm->gamma, rows, width, eps);
+    else
+        kernels->layer_norm(y, y_stride, x, x_stride, norm->gamma, norm->beta, rows, width, eps);
+}
+
+/* One block. A block without attention_norm has NULL in it. Of a decoder, whose attention is
+ * decode_attention (kernels.h), 1 / sqrt(d) is in the weights of the queries. */
 struct layer {
     struct norm attention_norm, mlp_norm;
     unsigned heads, attended;         /* H and A, spec_attended: D unless heads were pruned */
     struct linear qkv;                /* [3 A, D]: query, key and value as one product */
     struct linear attention_out;      /* [D, A] */
+    struct norm cross_norm;           /* a decoder's attention to the encoder's states [., W] */
+    struct linear cross_query;        /* [A, D] */
+    struct linear cross_kv;           /* [2 A, W]: key and value as one product */
+    struct linear cross_out;          /* [D, A] */
     struct linear mlp_in;             /* [F, D]; [2 F, D] for a gated MLP */
     struct linear mlp_out;            /* [D, F] */
     struct norm merge_norm;           /* [4 D] behind a stage's last block */
@@ -62,6 +79,7 @@ struct weights {
     /* [labels, D or 2 D]; for a zero-shot model [labels, P], of its labels (engine_labels.c) */
     struct linear classifier, distillation_classifier;
     struct linear mean_classifier; /* [labels, D] head_parts.h; out is 0: there is none */
+    struct linear output;          /* [vocab_size, D] of a decoder */
 
     size_t parameters;    /* numbers bound */
     const char **unbound; /* tensors of the checkpoint that nothing binds, sorted */
@@ -81,6 +99,13 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
                            const struct checkpoint *checkpoint,
                            const struct linear_backend *encoder, const struct linear_backend *other,
                            unsigned threads, struct err *err);
+/* The same for a decoder. `source` is its encoder's, whose word embedding it borrows if they share
+ * it, and which has to live as long. The output layer is multiplied by `encoder`, too. */
+enum err_code weights_open_target(struct weights *out, const struct spec *spec,
+                                  const struct weights *source, const struct checkpoint *checkpoint,
+                                  const struct linear_backend *encoder,
+                                  const struct linear_backend *other, unsigned threads,
+                                  struct err *err);
 void weights_close(struct weights *weights, const struct spec *spec);
 
 /* Bytes of all weights in memory. */

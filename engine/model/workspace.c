@@ -112,12 +112,13 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
     if (embedded > 0 && take(w, &w->embedded, embedded, 1, err))
         return err->code;
     w->hidden_stride = operand_stride(hidden, sizeof(float)) / sizeof(float);
+    w->context_stride = operand_stride(spec_heads_width(spec), sizeof(float)) / sizeof(float);
     w->mlp_stride = operand_stride(mlp_columns(spec), sizeof(float)) / sizeof(float);
     w->gated_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
     if (take(w, &w->x, tokens, w->hidden_stride, err) ||
         take(w, &w->y, tokens, w->hidden_stride, err) ||
         take(w, &w->z, tokens, w->hidden_stride, err) ||
-        take(w, &w->context, tokens, w->hidden_stride, err) ||
+        take(w, &w->context, tokens, w->context_stride, err) ||
         take(w, &w->mlp, tokens, w->mlp_stride, err) ||
         (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)))
         return err->code;
@@ -152,7 +153,7 @@ static size_t attention_floats(const struct spec *spec, size_t floats)
 static size_t capture_scratch(const struct spec *spec, size_t tokens_max)
 {
     size_t n = longest(spec, tokens_max);
-    size_t rows = attention_rows_scratch(n, spec->hidden / spec->heads);
+    size_t rows = attention_rows_scratch(n, spec_head_width(spec));
     return capture_block(spec, tokens_max) + larger(rows, global_scratch(spec, n));
 }
 
@@ -170,13 +171,13 @@ static size_t relative_floats(const struct spec *spec, size_t tokens_max, size_t
 static size_t parts_scratch(const struct spec *spec, size_t tokens_max)
 {
     const size_t n = longest(spec, tokens_max);
-    return n >= ATTENTION_PARTS_TOKENS ? attention_parts_scratch(n, spec->hidden / spec->heads) : 0;
+    return n >= ATTENTION_PARTS_TOKENS ? attention_parts_scratch(n, spec_head_width(spec)) : 0;
 }
 
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder)
 {
-    return encoder->precision != PRECISION_F32 &&
-           attention_bf16_runnable(spec->hidden / spec->heads);
+    return encoder->precision != PRECISION_F32 && !spec->family->block.is_decoder &&
+           attention_bf16_runnable(spec_head_width(spec));
 }
 
 /* `floats`: a member's scratch for the kernel of attention. */
@@ -199,17 +200,18 @@ static enum err_code take_scratch(struct workspace *w, const struct spec *spec, 
 static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
                               const struct linear_backend *encoder, struct err *err)
 {
-    size_t width = spec->hidden / spec->heads;
+    size_t width = spec_head_width(spec);
     bool is_bf16 = workspace_attends_in_bf16(spec, encoder);
     size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float);
     w->attends_by_tiles = encoder == &linear_tiles[encoder->precision] &&
+                          !spec->family->block.is_decoder &&
                           (is_bf16 || attention_parts_runnable(width));
     size_t floats = !is_bf16              ? attention_scratch(width)
                     : w->attends_by_tiles ? attention_amx_scratch(width)
                                           : attention_bf16_scratch(width);
     if (!is_bf16 && w->attends_by_tiles)
         floats = larger(floats, parts_scratch(spec, w->tokens_max));
-    w->qkv_stride = operand_stride(3 * (size_t)spec->hidden, bytes) / bytes;
+    w->qkv_stride = operand_stride(3 * (size_t)spec_heads_width(spec), bytes) / bytes;
     void *qkv = arena_alloc_array(&w->arena, w->tokens_max, w->qkv_stride * bytes);
     if (qkv == NULL)
         return err_no_memory(err, w->tokens_max * w->qkv_stride * bytes);
@@ -222,14 +224,14 @@ static enum err_code take_operands(struct workspace *w, const struct spec *spec,
                                    const struct linear_backend *encoder, struct err *err)
 {
     w->normed = operand_f32(spec->family->block.norm == NORM_AFTER ? w->x : w->y, w->hidden_stride);
-    w->attended = operand_f32(w->context, w->hidden_stride);
+    w->attended = operand_f32(w->context, w->context_stride);
     w->activated = spec->is_gated ? operand_f32(w->gated, w->gated_stride)
                                   : operand_f32(w->mlp, w->mlp_stride);
     if (reads_in_place(encoder))
         return ERR_OK;
     size_t tokens = w->tokens_max;
     if (linear_operand(&w->normed, &w->arena, encoder, tokens, spec->hidden, err) ||
-        linear_operand(&w->attended, &w->arena, encoder, tokens, spec->hidden, err))
+        linear_operand(&w->attended, &w->arena, encoder, tokens, spec_heads_width(spec), err))
         return err->code;
     return linear_operand(&w->activated, &w->arena, encoder, tokens, spec->intermediate, err);
 }
@@ -321,15 +323,17 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
     const size_t activated = operand_stride(spec->intermediate, sizeof(float));
     const size_t mlp =
         spec->is_gated ? operand_stride(mlp_columns(spec), sizeof(float)) + activated : activated;
-    const size_t qkv = operand_stride(3 * (size_t)spec->hidden, sizeof(float));
+    const size_t context = operand_stride(spec_heads_width(spec), sizeof(float));
+    const size_t qkv = operand_stride(3 * (size_t)spec_heads_width(spec), sizeof(float));
     const size_t merging =
         spec->stage > 0 ? operand_stride(merging_columns(spec), sizeof(float)) : 0;
-    const size_t parts = 2 * operand_parts_stride(spec->hidden) +
+    const size_t parts = operand_parts_stride(spec->hidden) +
+                         operand_parts_stride(spec_heads_width(spec)) +
                          operand_parts_stride(spec->intermediate) +
                          (spec->stage > 0 ? operand_parts_stride(merging_columns(spec)) : 0);
     const size_t operands = linear_reads_parts(encoder) ? parts
                             : reads_in_place(encoder)   ? 0
-                                                        : 2 * hidden + activated + merging;
+                                                        : hidden + context + activated + merging;
     const size_t moves = spec->stages != NULL ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
     const size_t head =
         (pooled_columns(spec) + spec_features(spec) + spec_means(spec) +
@@ -339,7 +343,7 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
                        sizeof(struct capture *) + sizeof(struct window_place) +
                        2 * sizeof(float *) + sizeof(struct linear *);
-    const size_t width = spec->hidden / spec->heads;
+    const size_t width = spec_head_width(spec);
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t cut = linear_reads_parts(encoder) ? parts_scratch(spec, tokens) : 0;
     const size_t most = larger(larger(fp32, bf16), larger(attention_amx_scratch(width), cut));
@@ -348,7 +352,7 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
                            relative_floats(spec, tokens, spec->heads);
     const size_t pruning =
         spec->token_pruning.full_layers > 0 ? sizeof(unsigned) + threads * sizeof(float) : 0;
-    return tokens * (4 * hidden + mlp + qkv + operands + merging + pruning) +
+    return tokens * (3 * hidden + context + mlp + qkv + operands + merging + pruning) +
            (tokens / 2 + 2) * ((is_last(spec) ? head : 0) + map) + moves +
            embedded_floats(spec, tokens) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES + sentence;

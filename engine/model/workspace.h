@@ -92,21 +92,21 @@ struct workspace {
     struct token_choice pruning;
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
-    size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
+    size_t hidden_stride, qkv_stride, context_stride, mlp_stride, gated_stride;
     float *x;              /* [T, D] the residual stream */
     float *y, *z;          /* [T, D] */
     float *embedded;       /* [N, E] a text before its projection, if there is one */
-    float *qkv;            /* [T, 3 D]; NULL if it is kept in bf16 */
-    uint16_t *qkv_bf16;    /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
+    float *qkv;            /* [T, 3 A], A of spec_heads_width; NULL if it is kept in bf16 */
+    uint16_t *qkv_bf16;    /* [T, 3 A] for bf16 attention, see attention_bf16.h; else NULL */
     bool attends_by_tiles; /* like the encoder's products: in bf16 by attention_amx, in fp32 by
                               attention_parts.h where that is faster */
-    float *context;        /* [T, D] attention's output */
+    float *context;        /* [T, A] attention's output */
     float *mlp;            /* [T, F]; [T, 2 F] before a gate */
     float *gated;          /* [T, F] behind the gate; NULL: there is none */
 
     /* Operands of the linear layers, in their precision; in fp32 they are the matrices above. */
     struct operand normed;    /* [T, D] the norm's output: x (post-norm) or y (pre-norm) */
-    struct operand attended;  /* [T, D] context */
+    struct operand attended;  /* [T, A] context */
     struct operand activated; /* [T, F] mlp or gated */
 
     struct member_scratch scratch;         /* keeps nothing; a matrix of one head */
@@ -146,7 +146,7 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
 size_t workspace_bytes(const struct spec *spec, const struct linear_backend *encoder,
                        unsigned tokens_max, unsigned threads);
 /* Returns true if query, key and value are kept in bf16: the encoder writes it and attention can
- * multiply it. Half the memory, and twice the speed. */
+ * multiply it. Half the memory, and twice the speed. A decoder keeps them in fp32. */
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder);
 /* Sets another pool to run on, of at most the size that scratch was taken for. */
 void workspace_lend(struct workspace *workspace, struct thread_pool *pool);

@@ -31,6 +31,7 @@
 #include "engine/tensor/simd.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct attention_bias {
     const float *at;    /* number of head 0, query 0 and key 0; NULL: nothing is added */
@@ -55,6 +56,20 @@ struct attention_io {
     size_t d, heads;            /* width of a head; heads of the mean */
     struct attention_bias bias; /* from the first head and query on; all zeros: none */
     float *scratch;             /* 64-byte aligned; does not depend on n but for the mean */
+};
+
+/* Attention of the newest token's query. There is no factor 1 / sqrt(d): it is in q. */
+struct decode_io {
+    float *out;            /* [heads d] */
+    const float *q;        /* [heads d] */
+    const float *k, *v;    /* rows of heads d numbers */
+    size_t kv_stride;      /* numbers from row to row */
+    const uint32_t *slots; /* [n] row of each key, the oldest first; NULL: 0, 1, ... n - 1 */
+    size_t n, d, heads;    /* n >= 1 */
+    const float *bias;     /* [heads][.] of each distance from the newest key; NULL: none */
+    size_t bias_step;      /* numbers from a head to the next */
+    float *scores;         /* [heads][scores_step] out: probabilities */
+    size_t scores_step;    /* at least n */
 };
 
 /* Returns the bias of sequences of kind `kind`. */

@@ -80,6 +80,11 @@ struct kernels {
     void (*layer_norm)(float *y, size_t y_stride, const float *x, size_t x_stride,
                        const float *gamma, const float *beta, size_t rows, size_t width, float eps);
 
+    /* y[r] = x[r] / sqrt(mean of squares + eps) * gamma (Zhang and Sennrich 2019, eq. 4); else as
+     * layer_norm. Cost: one read, one write, 3 flops a number. */
+    void (*rms_norm)(float *y, size_t y_stride, const float *x, size_t x_stride, const float *gamma,
+                     size_t rows, size_t width, float eps);
+
     /* Bias, activation and residual after a product, see struct epilogue. */
     void (*epilogue)(const struct epilogue *epilogue);
 
@@ -134,6 +139,13 @@ struct kernels {
      * scratch: attention_mean_scratch(n, d) floats. With global_rows `out` and the scratch are for
      * n + 1 keys. Cost: 2 count n d heads flops, and as many exponentials as numbers. */
     void (*attention_mean)(const struct attention_io *io);
+
+    /* Attention of one query to keys that need not lie one behind the other, for heads side by
+     * side: a step of a decoder (see struct decode_io).
+     *     out[h] = sum_j p[h, j] v_h[row j],   p[h] = softmax_j(q_h . k_h[row j] + b[h, n - 1 - j])
+     * p is left in `scores`. A head's result does not depend on the others. Cost: 4 n d heads
+     * flops; keys and values are read once. */
+    void (*attention_decode)(const struct decode_io *io);
 };
 
 /* Floats of scratch that `attention` needs for heads of width d. */

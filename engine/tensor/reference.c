@@ -21,6 +21,18 @@ static void layer_norm(float *y, size_t y_stride, const float *x, size_t x_strid
     }
 }
 
+static void rms_norm(float *y, size_t y_stride, const float *x, size_t x_stride, const float *gamma,
+                     size_t rows, size_t width, float eps)
+{
+    for (size_t r = 0; r < rows; r++, x += x_stride, y += y_stride) {
+        double squares = 0;
+        for (size_t c = 0; c < width; c++)
+            squares += (double)x[c] * x[c];
+        for (size_t c = 0; c < width; c++)
+            y[c] = (float)(x[c] / sqrt(squares / (double)width + eps) * gamma[c]);
+    }
+}
+
 static double activate(double x, enum activation act)
 {
     switch (act) {
@@ -295,8 +307,32 @@ static void attention_mean(const struct attention_io *io)
     }
 }
 
+static void attention_decode(const struct decode_io *io)
+{
+    for (size_t h = 0; h < io->heads; h++) {
+        float *p = io->scores + h * io->scores_step;
+        for (size_t j = 0; j < io->n; j++) {
+            const size_t row = io->slots != NULL ? io->slots[j] : j;
+            const double bias =
+                io->bias != NULL ? (double)io->bias[h * io->bias_step + io->n - 1 - j] : 0;
+            p[j] = (float)(dot(io->q + h * io->d, io->k + row * io->kv_stride + h * io->d, io->d) +
+                           bias);
+        }
+        softmax(p, p, io->n);
+        for (size_t c = 0; c < io->d; c++) {
+            double total = 0;
+            for (size_t j = 0; j < io->n; j++)
+                total +=
+                    (double)p[j] *
+                    io->v[(io->slots != NULL ? io->slots[j] : j) * io->kv_stride + h * io->d + c];
+            io->out[h * io->d + c] = (float)total;
+        }
+    }
+}
+
 const struct kernels kernels_reference = {.name = "reference",
                                           .layer_norm = layer_norm,
+                                          .rms_norm = rms_norm,
                                           .epilogue = epilogue,
                                           .gate = gate,
                                           .rotate = rotate,
@@ -311,4 +347,5 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .log_sum = log_sum,
                                           .next_above = next_above,
                                           .attention = attention,
-                                          .attention_mean = attention_mean};
+                                          .attention_mean = attention_mean,
+                                          .attention_decode = attention_decode};

@@ -92,6 +92,32 @@ static void layer_norm(float *y, size_t y_stride, const float *x, size_t x_strid
                   1);
 }
 
+INLINE void rms_row(float *y, const float *x, const float *gamma, size_t width, float eps)
+{
+    const size_t full = width / LANES * LANES, rest = width - full;
+    vec squares = {0};
+    for (size_t c = 0; c < full; c += LANES)
+        squares += load(x + c) * load(x + c);
+    if (rest > 0) {
+        const vec v = load_part(x + full, rest);
+        squares += v * v;
+    }
+    const float mean = vec_sum(squares) / (float)width;
+    const float scale = isfinite(mean) ? 1.0f / sqrtf(mean + eps) : NAN;
+    for (size_t c = 0; c < full; c += LANES)
+        store(y + c, load(x + c) * scale * load(gamma + c));
+    if (rest > 0)
+        store_part(y + full, load_part(x + full, rest) * scale * load_part(gamma + full, rest),
+                   rest);
+}
+
+static void rms_norm(float *y, size_t y_stride, const float *x, size_t x_stride, const float *gamma,
+                     size_t rows, size_t width, float eps)
+{
+    for (size_t r = 0; r < rows; r++)
+        rms_row(y + r * y_stride, x + r * x_stride, gamma, width, eps);
+}
+
 /* Adds half of the last kept bit, less one if that bit is even: the sum carries if it rounds up. */
 INLINE vec_int rounded_bf16(vec v)
 {
@@ -442,8 +468,101 @@ static size_t next_above(const float *x, size_t from, size_t n, float bound)
     return from;
 }
 
+/* ---- attention of one query ---- */
+
+INLINE size_t decode_row(const struct decode_io *io, size_t j)
+{
+    return (io->slots != NULL ? io->slots[j] : j) * io->kv_stride;
+}
+
+/* q . k of a head for four keys at once: their sums across a vector are made together. */
+INLINE quad decode_dots(const float *q, const float *const k[4], size_t d)
+{
+    vec total[4] = {0};
+    size_t c = 0;
+    for (; c + LANES <= d; c += LANES) {
+        const vec v = load(q + c);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            total[i] += v * load(k[i] + c);
+    }
+    if (c < d) {
+        const vec v = load_part(q + c, d - c);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            total[i] += v * load_part(k[i] + c, d - c);
+    }
+    quad parts[QUADS], sum;
+    transpose_lanes(total);
+    split_quads(parts, (total[0] + total[1]) + (total[2] + total[3]));
+    sum = parts[0];
+#pragma GCC unroll 4
+    for (int g = 1; g < QUADS; g++)
+        sum += parts[g];
+    return sum;
+}
+
+/* out[c ..] = sum_j p[j] v[j][c ..] of `vectors` vectors; the last may be partial. */
+INLINE void decode_sum(const struct decode_io *io, const float *p, size_t c, size_t part,
+                       const int vectors)
+{
+    vec total[4] = {0};
+    for (size_t j = 0; j < io->n; j++) {
+        const float *v = io->v + decode_row(io, j) + c;
+#pragma GCC unroll 4
+        for (int b = 0; b < vectors; b++)
+            total[b] += p[j] * load_some(v + b * LANES, part);
+    }
+#pragma GCC unroll 4
+    for (int b = 0; b < vectors; b++)
+        if (part > 0)
+            store_part(io->out + c, total[b], part);
+        else
+            store(io->out + c + b * LANES, total[b]);
+}
+
+/* Scores of four keys from j on. Behind the last key the last one is repeated: a key's score does
+ * not depend on its neighbours, nor on the count. */
+INLINE void decode_scores(const struct decode_io *io, size_t j)
+{
+    const size_t count = io->n - j < 4 ? io->n - j : 4;
+    const float *k[4];
+    for (size_t i = 0; i < 4; i++)
+        k[i] = io->k + decode_row(io, j + (i < count ? i : count - 1));
+    for (size_t h = 0; h < io->heads; h++) {
+        const quad dots = decode_dots(io->q + h * io->d, k, io->d);
+        float *scores = io->scores + h * io->scores_step + j;
+        const float *bias = io->bias != NULL ? io->bias + h * io->bias_step + io->n - 1 - j : NULL;
+        for (size_t i = 0; i < count; i++)
+            scores[i] = dots[i] + (bias != NULL ? *(bias - i) : 0);
+        for (size_t i = 0; i < 4; i++)
+            k[i] += io->d;
+    }
+}
+
+/* A key's heads lie side by side, so the scores are computed key by key. */
+static void attention_decode(const struct decode_io *io)
+{
+    const size_t d = io->d, step = io->scores_step;
+    for (size_t j = 0; j < io->n; j += 4)
+        decode_scores(io, j);
+    for (size_t h = 0; h < io->heads; h++) {
+        float *p = io->scores + h * step;
+        size_t c = h * d;
+        const size_t end = c + d;
+        softmax(p, p, io->n);
+        for (; end - c >= 4 * LANES; c += 4 * LANES)
+            decode_sum(io, p, c, 0, 4);
+        for (; end - c >= LANES; c += LANES)
+            decode_sum(io, p, c, 0, 1);
+        if (c < end)
+            decode_sum(io, p, c, end - c, 1);
+    }
+}
+
 const struct kernels KERNELS = {.name = NAME,
                                 .layer_norm = layer_norm,
+                                .rms_norm = rms_norm,
                                 .epilogue = epilogue,
                                 .gate = gate,
                                 .rotate = rotate,
@@ -458,4 +577,5 @@ const struct kernels KERNELS = {.name = NAME,
                                 .log_sum = log_sum,
                                 .next_above = next_above,
                                 .attention = attention,
-                                .attention_mean = attention_mean};
+                                .attention_mean = attention_mean,
+                                .attention_decode = attention_decode};

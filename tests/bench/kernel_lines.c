@@ -59,6 +59,13 @@ static void run_layer_norm(void *context)
                              run->parameters, run->rows, run->width, 1e-12f);
 }
 
+static void run_rms_norm(void *context)
+{
+    struct rowwise *run = context;
+    run->kernels->rms_norm(run->y, run->width, run->x, run->width, run->parameters, run->rows,
+                           run->width, 1e-6f);
+}
+
 static void run_softmax(void *context)
 {
     struct rowwise *run = context;
@@ -136,6 +143,7 @@ static const struct rowwise_line {
     enum activation act;
 } rowwise_lines[] = {
     {"layer_norm", run_layer_norm, 768, 2, false, false, ACTIVATION_NONE},
+    {"rms_norm", run_rms_norm, 768, 2, false, false, ACTIVATION_NONE},
     {"quantize", run_quantize, 768, 1, false, true, ACTIVATION_NONE},
     {"quantize", run_quantize, 3072, 1, false, true, ACTIVATION_NONE},
     {"softmax", run_softmax, 128, 2, false, false, ACTIVATION_NONE},
@@ -293,10 +301,34 @@ static enum err_code print_distances(size_t n, const float *qkv, const struct ma
     return err->code;
 }
 
+/* A step of a decoder: one query of all heads. `out` holds the scores behind the result. */
+static void run_decode(void *context)
+{
+    const struct attention *run = context;
+    run->kernels->attention_decode(&(struct decode_io){.out = run->out,
+                                                       .q = run->qkv,
+                                                       .k = run->qkv + HIDDEN,
+                                                       .v = run->qkv + 2 * HIDDEN,
+                                                       .kv_stride = 3 * HIDDEN,
+                                                       .n = run->n,
+                                                       .d = WIDTH,
+                                                       .heads = HEADS,
+                                                       .scores = run->out + HIDDEN,
+                                                       .scores_step = run->n});
+}
+
+static void print_decode(struct attention *run, FILE *file)
+{
+    const double us = 1e3 * stopwatch_take(run_decode, run, STOPWATCH_KERNEL).minimum_ms;
+    const double bytes = 2.0 * (double)run->n * HIDDEN * sizeof(float);
+    fprintf(file, "%-24s n = %3zu, d = %d %6.2f us  %7.1f GB/s of keys and values\n",
+            "attention of one query", run->n, WIDTH, us, bytes * 1e-3 / us);
+}
+
 static enum err_code print_attention(size_t n, const struct machine *machine, FILE *file,
                                      struct err *err)
 {
-    float *qkv = numbers(n * 3 * HIDDEN), *out = numbers(n * HIDDEN);
+    float *qkv = numbers(n * 3 * HIDDEN), *out = numbers((n + 1) * HIDDEN);
     float *scratch = numbers(attention_scratch(WIDTH)), *table = numbers(2 * n + SIMD_WIDTH);
     if (qkv == NULL || out == NULL || scratch == NULL || table == NULL) {
         err_no_memory(err, n * 3 * HIDDEN * sizeof *qkv);
@@ -307,6 +339,7 @@ static enum err_code print_attention(size_t n, const struct machine *machine, FI
         run.bias = (struct attention_bias){.at = table + n - 1, .key_step = -1};
         print_attention_line("  with a bias", run_attention, &run, n, machine, file);
         print_distances(n, qkv, machine, file, err);
+        print_decode(&run, file);
     }
     free(qkv), free(out), free(scratch), free(table);
     return err->code;

@@ -71,6 +71,12 @@ static const struct room {
      {"engine/model/family", "engine/model/config", "engine/model/bias", "engine/decide",
       "engine/statistics", "engine/format", "engine/ngrams", "engine/tensor/linear",
       "engine/tensor/gemm", "engine/tensor", "engine/base"}},
+    /* a decoder's block is made of the encoder's parts */
+    {"engine/model/decoder",
+     true,
+     {"engine/model", "engine/model/family", "engine/model/config", "engine/model/bias",
+      "engine/decide", "engine/statistics", "engine/format", "engine/ngrams",
+      "engine/tensor/linear", "engine/tensor/gemm", "engine/tensor", "engine/base"}},
     {"engine/prepare",
      true,
      {"engine/model", "engine/model/family", "engine/model/config", "engine/model/bias",

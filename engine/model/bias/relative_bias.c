@@ -1,19 +1,33 @@
 #include "engine/model/bias/relative_bias.h"
 
-enum { EXACT = 8, SIDE = RELATIVE_BUCKETS / 2 };
+#include <math.h>
 
-/* Bucket 8 + i begins at 8 16^(i / 8), rounded up: the formula without the rounding of logarithms.
- * transformers' fp32 gives the same buckets up to any length: tests/reference. */
-unsigned relative_bias_bucket(long distance)
+const struct relative_buckets relative_mpnet = {
+    .count = 32, .distance = 128, .looks_forward = true};
+
+/* Buckets of one direction. */
+static unsigned side_of(const struct relative_buckets *buckets)
 {
-    static const long begins[] = {12, 16, 23, 32, 46, 64, 91};
-    unsigned side = distance < 0 ? SIDE : 0, bucket = EXACT;
-    long far = distance < 0 ? -distance : distance;
-    if (far < EXACT)
-        return side + (unsigned)far;
-    for (size_t i = 0; i < sizeof begins / sizeof *begins && far >= begins[i]; i++)
-        bucket++;
-    return side + bucket;
+    return buckets->looks_forward ? buckets->count / 2 : buckets->count;
+}
+
+unsigned relative_bias_exact(const struct relative_buckets *buckets)
+{
+    return side_of(buckets) / 2;
+}
+
+/* Logarithms in fp32, as transformers takes them: where a bucket begins hangs on their rounding. */
+unsigned relative_bias_bucket(const struct relative_buckets *buckets, long distance)
+{
+    const unsigned side = side_of(buckets), exact = relative_bias_exact(buckets);
+    const unsigned begin = distance < 0 && buckets->looks_forward ? side : 0;
+    const long far = distance >= 0 ? distance : buckets->looks_forward ? -distance : 0;
+    if (far < (long)exact)
+        return begin + (unsigned)far;
+    const float range = (float)log((double)buckets->distance / exact);
+    const float within = logf((float)far / (float)exact) / range * (float)(side - exact);
+    const unsigned bucket = within < (float)side ? exact + (unsigned)within : side;
+    return begin + (bucket < side ? bucket : side - 1);
 }
 
 static size_t head_step(size_t tokens_max)
@@ -27,25 +41,28 @@ size_t relative_bias_floats(size_t heads, size_t tokens_max)
 }
 
 /* Returns the bucket of entry i of a head's table. */
-static unsigned bucket_at(size_t i, size_t tokens_max)
+static unsigned bucket_at(const struct relative_buckets *buckets, size_t i, size_t tokens_max)
 {
-    return relative_bias_bucket((long)i - (long)(tokens_max - 1));
+    return relative_bias_bucket(buckets, (long)i - (long)(tokens_max - 1));
 }
 
-struct attention_bias relative_bias_expand(float *table, const float *weights, size_t heads,
-                                           size_t tokens_max)
+struct attention_bias relative_bias_expand(float *table, const struct relative_buckets *buckets,
+                                           const float *weights, size_t heads, size_t tokens_max)
 {
-    size_t step = head_step(tokens_max), used = 2 * tokens_max - 1;
-    for (size_t h = 0; h < heads; h++)
-        for (size_t i = 0; i < step; i++)
-            table[h * step + i] = i < used ? weights[bucket_at(i, tokens_max) * heads + h] : 0;
+    const size_t step = head_step(tokens_max), used = 2 * tokens_max - 1;
+    for (size_t i = 0; i < step; i++) {
+        const unsigned bucket = i < used ? bucket_at(buckets, i, tokens_max) : 0;
+        for (size_t h = 0; h < heads; h++)
+            table[h * step + i] = i < used ? weights[bucket * heads + h] : 0;
+    }
     return (struct attention_bias){.at = table + tokens_max - 1, .key_step = -1, .head_step = step};
 }
 
-void relative_bias_fold(float *dweights, const float *dtable, size_t heads, size_t tokens_max)
+void relative_bias_fold(float *dweights, const struct relative_buckets *buckets,
+                        const float *dtable, size_t heads, size_t tokens_max)
 {
-    size_t step = head_step(tokens_max), used = 2 * tokens_max - 1;
+    const size_t step = head_step(tokens_max), used = 2 * tokens_max - 1;
     for (size_t h = 0; h < heads; h++)
         for (size_t i = 0; i < used; i++)
-            dweights[bucket_at(i, tokens_max) * heads + h] += dtable[h * step + i];
+            dweights[bucket_at(buckets, i, tokens_max) * heads + h] += dtable[h * step + i];
 }

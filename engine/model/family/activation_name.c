@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-enum err_code activation_name_read(const struct json_t *config, const char *key,
-                                   const char *fallback, enum activation *out, struct err *err)
+enum err_code activation_find(const char *name, const char *key, enum activation *out,
+                              struct err *err)
 {
     /* Several names share one function: transformers only rounds intermediate values
      * differently. */
@@ -23,9 +23,6 @@ enum err_code activation_name_read(const struct json_t *config, const char *key,
                  {"silu", ACTIVATION_SILU},
                  {"swish", ACTIVATION_SILU},
                  {"tanh", ACTIVATION_TANH}};
-    const char *name = fallback != NULL ? fallback : "gelu";
-    if (doc_get_string(config, "$", key, &name, err))
-        return err->code;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0) {
             *out = known[i].activation;
@@ -35,4 +32,13 @@ enum err_code activation_name_read(const struct json_t *config, const char *key,
                    "%s '%s' is not supported (supported: gelu, gelu_new, relu, silu, tanh and "
                    "quick_gelu, under all names of transformers)",
                    key, name);
+}
+
+enum err_code activation_name_read(const struct json_t *config, const char *key,
+                                   const char *fallback, enum activation *out, struct err *err)
+{
+    const char *name = fallback != NULL ? fallback : "gelu";
+    if (doc_get_string(config, "$", key, &name, err))
+        return err->code;
+    return activation_find(name, key, out, err);
 }

@@ -13,6 +13,14 @@
  * minus infinity for later tokens (weights.c), or terms of queries, keys and distances; the
  * scores are then divided by the root of the number of terms (disentangled.h).
  *
+ * A norm subtracts a row's mean and divides by its deviation or, if it is an RMS norm, only divides
+ * by the root of the mean square (Zhang and Sennrich 2019). Unscaled scores are Q K^T + B (Raffel
+ * et al. 2020, section 2.1).
+ *
+ * A decoder's block has attention over earlier tokens only, from a cache, and a second attention
+ * between it and the MLP, whose keys and values come from the states of an encoder (Vaswani et al.
+ * 2017, section 3.1): engine/model/decoder/decoder.h reads it.
+ *
  * mlp(h) = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v] = h W_1 (Shazeer 2020, "GLU
  * Variants Improve Transformer"). With a layer scale each branch is multiplied by a vector before
  * it is added (Touvron et al. 2021, "Going deeper with Image Transformers", eq. 4): training
@@ -32,6 +40,9 @@ struct block_spec {
     bool always_biased; /* query, key and value have biases, whatever config.json's qkv_bias is */
     bool key_unbiased;  /* the key has no bias */
     bool is_causal;     /* a token attends to itself and to those before it: weights.c */
+    bool is_decoder;
+    bool has_rms_norms;
+    bool is_unscaled;            /* the scores are not divided by the root of a head's width */
     bool skips_first_norm;       /* n = x in block 0 of a NORM_BEFORE encoder */
     bool drops_attention_out;    /* training: dropout before the residual sum of the attention, */
     bool drops_out_as_attention; /* at the rate of the probabilities */

@@ -44,9 +44,16 @@ enum tensor_field {
     TENSOR_WINDOW_BIAS,     /* added to the scores, by the positions of query and key */
     TENSOR_ATTENTION_SCALE, /* layer scale: the branch times a vector, before the residual sum */
     TENSOR_ATTENTION_NORM,
+    TENSOR_CROSS_QUERY, /* a decoder's attention to the encoder's states */
+    TENSOR_CROSS_KEY,
+    TENSOR_CROSS_VALUE,
+    TENSOR_CROSS_OUT,
+    TENSOR_CROSS_NORM,
     TENSOR_MLP_IN,
     TENSOR_MLP_OUT,
     TENSOR_GATED_IN, /* replaces MLP_IN and MLP_OUT in a gated MLP */
+    TENSOR_GATE_IN,  /* in place of GATED_IN: its two halves */
+    TENSOR_VALUE_IN,
     TENSOR_GATED_OUT,
     TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
@@ -72,15 +79,23 @@ enum tensor_field {
     TENSOR_MLM_TRANSFORM,
     TENSOR_MLM_NORM,
     TENSOR_MLM_BIAS,
+    /* a decoder's output: logits of the vocabulary */
+    TENSOR_OUTPUT, /* [vocabulary, D]; absent if it is the word embedding */
+    TENSOR_OUTPUT_BIAS,
     TENSOR_FIELDS
 };
 
 /* How the positions of a text are counted. */
 enum position_kind {
-    POSITION_INDEX,    /* 0, 1, 2, ... */
-    POSITION_PAST_PAD, /* pad id + 1, pad id + 2, ...; a literal pad token has the position of its
+    POSITION_INDEX,      /* 0, 1, 2, ... */
+    POSITION_PAST_PAD,   /* pad id + 1, pad id + 2, ...; a literal pad token has the position of its
                              id and is not counted (Liu et al. 2019, as fairseq pads) */
+    POSITION_BEHIND_TWO, /* 2, 3, 4, ...: two rows of the table are not read (Lewis et al. 2020) */
 };
+
+/* The table of positions. Sines are read from the checkpoint if it has them, else computed
+ * (positions.h). */
+enum position_table { POSITIONS_LEARNT, POSITIONS_SINES, POSITIONS_SINES_FAIRSEQ };
 
 /* The head on the encoder. That of an embedding is in files of its own (sentence_modules.h). */
 enum family_head {
@@ -91,6 +106,8 @@ enum family_head {
     HEAD_ANSWERS, /* where the answer to a question begins and ends */
     HEAD_FILL,    /* words for masked tokens */
     HEAD_SPARSE,  /* weights of the vocabulary for a text: sentence_modules.h */
+    HEAD_STATES,  /* an encoder's last states, which a decoder reads */
+    HEAD_WORDS,   /* a decoder's: the next token */
     HEAD_COUNT
 };
 
@@ -138,17 +155,27 @@ struct family {
     bool drops_classifier; /* training: dropout before the classifier */
     bool drops_features;   /* training: dropout before the pooler */
     bool always_projects;  /* projects embeddings even to the same size */
+    bool is_unbiased;      /* no linear layer has a bias, no norm a beta */
     enum position_kind positions;
+    enum position_table position_table;
     unsigned default_pad; /* id of the pad token; without key_pad it always counts */
 
     /* config.json's keys; its defaults are those of the Hugging Face class */
     const char *key_hidden, *key_layers, *key_heads, *key_intermediate, *key_activation;
-    const char *key_mlp_ratio;   /* instead of key_intermediate: a multiple of the hidden size */
-    const char *key_gated;       /* true: the MLP has the block's gate; NULL: as the block */
-    const char *key_registers;   /* the number of registers */
-    const char *key_layer_scale; /* must be above 0 */
-    const char *key_embedding;   /* NULL: embeddings have the hidden size */
-    const char *key_groups, *key_inner; /* NULL: layers share no blocks */
+    const char *key_mlp_ratio; /* instead of key_intermediate: a multiple of the hidden size */
+    const char *key_gated;     /* true: the MLP has the block's gate; NULL: as the block */
+    const char *key_gated_activation; /* in place of key_gated and key_activation: "gated-gelu" */
+    const char *key_head_width;       /* width of a head; NULL: the hidden size over the heads */
+    const char *key_embedding_scale;  /* true: embeddings are multiplied by the root of D */
+    bool scales_embedding;            /* the class's value of it */
+    const char *key_embedding_norm;   /* false: there is no embedding norm */
+    bool has_embedding_norm;          /* the class's value of it */
+    const char *key_buckets, *key_distance; /* relative_bias.h; NULL: MPNet's */
+    const char *key_positions;              /* NULL: max_position_embeddings */
+    const char *key_registers;              /* the number of registers */
+    const char *key_layer_scale;            /* must be above 0 */
+    const char *key_embedding;              /* NULL: embeddings have the hidden size */
+    const char *key_groups, *key_inner;     /* NULL: layers share no blocks */
     bool has_stages; /* config/stage_config.c reads the sizes; attention has windows */
     /* Tokens that a query sees, half on each side; one number, or one a layer. NULL: all tokens. */
     const char *key_window;
@@ -168,8 +195,28 @@ struct family {
     const char *default_activation;                               /* NULL: gelu */
 
     const char *tensors[TENSOR_FIELDS];
+    const char *shared_words; /* the word embedding of encoder and decoder, if they share it */
     const char *architectures[HEAD_COUNT]; /* the Hugging Face classes; NULL: not with this head */
 };
+
+/* An encoder and a decoder of one checkpoint. */
+struct family_pair {
+    const char *model_type; /* config.json's */
+    const struct family *source, *target;
+    bool is_untied;          /* the class's tie_word_embeddings is false */
+    bool has_as_many_layers; /* a decoder without its key has the encoder's number of layers */
+    bool scales_output;      /* a tied output reads the states times D^-1/2 */
+    const char *key_sharing; /* false: each has words of its own, the decoder's vocabulary has
+                                decoder_vocab_size; NULL: they share them */
+};
+
+/* Returns the pair of a model_type; NULL: none. An image's encoder is any family of images:
+ * family_find, and family_trocr is its decoder. */
+const struct family_pair *family_pair_find(const char *model_type);
+/* Returns TrOCR's decoder, with learnt positions or with sines (Li et al. 2021). */
+const struct family *family_trocr(bool has_learnt_positions);
+/* Writes the model types that family_pair_find knows, as family_model_types does. */
+void family_pair_types(char *out, size_t size);
 
 /* Returns the encoder of labels for families that are zero-shot. No model_type finds it. */
 const struct family *family_of_labels(void);
@@ -184,6 +231,11 @@ void family_model_types(char *out, size_t size);
 size_t family_root(const struct family *family);
 
 struct json_t;
+
+/* Finds an activation by its name in transformers' ACT2FN. ERR_UNSUPPORTED names `key`, the member
+ * that has it, and the supported names. */
+enum err_code activation_find(const char *name, const char *key, enum activation *out,
+                              struct err *err);
 
 /* Reads the name of an activation, of those in transformers' ACT2FN that the kernels have, from the
  * member `key`; if absent, `fallback`, or "gelu" if that is NULL. ERR_UNSUPPORTED has the member's

@@ -236,9 +236,10 @@ enum err_code network_attention_open(struct network *network, struct err *err)
 void network_attention_pack(struct network *network)
 {
     if (network->bias_table != NULL)
-        network->bias = relative_bias_expand(
-            network->bias_table, network->values + network->parameters->map.relative_bias,
-            network->spec->heads, spec_text_tokens(network->spec));
+        network->bias =
+            relative_bias_expand(network->bias_table, &network->spec->relative,
+                                 network->values + network->parameters->map.relative_bias,
+                                 network->spec->heads, spec_text_tokens(network->spec));
 }
 
 static bool learns_bias(const struct network *network)
@@ -251,7 +252,8 @@ void network_attention_unpack(struct network *network)
     if (!learns_bias(network))
         return;
     relative_bias_fold(network->gradient + network->parameters->map.relative_bias,
-                       network->dbias_table, network->spec->heads, spec_text_tokens(network->spec));
+                       &network->spec->relative, network->dbias_table, network->spec->heads,
+                       spec_text_tokens(network->spec));
     memset(network->dbias_table, 0, network->bias_floats * sizeof *network->dbias_table);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "engine/base/openblas.h"
 #include "engine/engine.h"
+#include "tests/support/pair_model.h"
 #include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
@@ -275,5 +276,47 @@ START_TEST(texts_and_images_run_without_taking_memory)
 }
 END_TEST
 
+/* The source of a request, then steps of two rows whose tokens stand in slots. */
+static unsigned count_decoder(const char *dir, const char *dtype)
+{
+    enum { STEPS = 8 };
+    static const int32_t ids[] = {5, 6, 7, 8, 9, 10, 11};
+    static const uint32_t slots[2][STEPS] = {{0, 1, 2, 3, 4, 5, 6, 7},
+                                             {8, 9, 10, 11, 12, 13, 14, 15}};
+    struct pair_model model;
+    limit_blas_to_our_threads();
+    pair_model_open(&model, dir, "auto", dtype, 2);
+    const struct engine_input input = pair_model_text(ids, 7);
+    float *states = pair_model_encode(&model, &input);
+    struct decoder_cache cache = pair_model_begin(&model, states, 7, 2 * STEPS);
+    start_counting();
+    decoder_begin(&model.target, &model.decoder, &model.step, &cache, states, model.source.hidden);
+    for (unsigned step = 0; step < STEPS; step++) {
+        struct decoder_row rows[2];
+        for (unsigned r = 0; r < 2; r++)
+            rows[r] = (struct decoder_row){
+                .cache = &cache, .token = ids[r], .before = step, .slots = slots[r]};
+        decoder_step(&model.target, &model.decoder, &model.step, rows, 2);
+    }
+    const unsigned counted = without_blas_buffers(stop_counting(), 2);
+    decoder_cache_close(&cache);
+    free(states);
+    pair_model_close(&model);
+    return counted;
+}
+
+START_TEST(steps_of_a_decoder_take_no_memory)
+{
+    static const char *const dirs[] = {"tests/data/golden/marian-0",
+                                       "tests/data/golden/t5-gated-0"};
+    static const char *const dtypes[] = {"f32", "bf16", "int8"};
+    if (!CAN_COUNT)
+        suite_skip("a sanitizer has the allocator");
+    for (size_t d = 0; d < 2; d++)
+        for (size_t t = 0; t < 3; t++)
+            ck_assert_msg(count_decoder(dirs[d], dtypes[t]) == 0, "%s in %s", dirs[d], dtypes[t]);
+}
+END_TEST
+
 SUITE("no_malloc", the_counter_counts_each_way_to_memory,
-      texts_and_images_run_without_taking_memory)
+      texts_and_images_run_without_taking_memory, steps_of_a_decoder_take_no_memory)

@@ -88,5 +88,43 @@ START_TEST(positions_of_one_value_stay_that_value)
 }
 END_TEST
 
+/* MarianSinusoidalPositionalEmbedding: sines of all frequencies, then their cosines. */
+START_TEST(sines_come_before_cosines)
+{
+    enum { COUNT = 70, EVEN = 6, ODD = 5 };
+    float even[COUNT * EVEN], odd[COUNT * ODD];
+    positions_sines(even, COUNT, EVEN);
+    positions_sines(odd, COUNT, ODD);
+    for (size_t p = 0; p < COUNT; p++) {
+        for (size_t i = 0; i < 3; i++) {
+            const double angle = (double)p / pow(10000, 2.0 * (double)i / EVEN);
+            ck_assert_double_eq_tol(even[p * EVEN + i], sin(angle), 1e-7);
+            ck_assert_double_eq_tol(even[p * EVEN + 3 + i], cos(angle), 1e-7);
+        }
+        ck_assert_double_eq_tol(odd[p * ODD + 2], sin((double)p / pow(10000, 4.0 / ODD)), 1e-7);
+        ck_assert_double_eq_tol(odd[p * ODD + 3], cos((double)p), 1e-7);
+    }
+}
+END_TEST
+
+/* M2M100SinusoidalPositionalEmbedding: the last frequency is 1 / 10000; the padding has none. */
+START_TEST(sines_of_fairseq_leave_out_the_padding)
+{
+    enum { COUNT = 40, WIDTH = 9, HALF = 4 };
+    float out[COUNT * WIDTH];
+    positions_sines_fairseq(out, COUNT, WIDTH, 1);
+    for (size_t p = 0; p < COUNT; p++)
+        for (size_t i = 0; i < HALF; i++) {
+            const double angle = (double)p * pow(10000, -(double)i / (HALF - 1));
+            ck_assert_double_eq_tol(out[p * WIDTH + i], p == 1 ? 0 : sin(angle), 1e-5);
+            ck_assert_double_eq_tol(out[p * WIDTH + HALF + i], p == 1 ? 0 : cos(angle), 1e-5);
+            ck_assert_float_eq(out[p * WIDTH + WIDTH - 1], 0);
+        }
+    positions_sines_fairseq(out, COUNT, 3, 1); /* one frequency */
+    ck_assert_double_eq_tol(out[2 * 3], sin(2), 1e-6);
+}
+END_TEST
+
 SUITE("positions", positions_resize_as_pytorch_does, positions_resize_antialiased_as_pytorch_does,
-      positions_keep_their_columns_apart, positions_of_one_value_stay_that_value)
+      positions_keep_their_columns_apart, positions_of_one_value_stay_that_value,
+      sines_come_before_cosines, sines_of_fairseq_leave_out_the_padding)

@@ -47,6 +47,42 @@ START_TEST(layer_norm_agrees_with_the_oracle)
 }
 END_TEST
 
+START_TEST(rms_norm_agrees_with_the_oracle)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && kernels_runnable(variants[v]); s++) {
+            const size_t width = sizes[s], rows = 5, stride = width + 3, n = rows * stride;
+            float *x = numbers_new(n, 4, 1), *gamma = numbers_new(width, 1, 2);
+            float *y = numbers_new(n, 1, 3), *expected = numbers_new(n, 1, 3);
+            kernels_reference.rms_norm(expected, stride, x, stride, gamma, rows, width, 1e-6f);
+            variants[v]->rms_norm(y, stride, x, stride, gamma, rows, width, 1e-6f);
+            ck_assert_msg(numbers_difference(y, expected, n) < 1e-5, "%s, width %zu: %g",
+                          variants[v]->name, width, numbers_difference(y, expected, n));
+            variants[v]->rms_norm(x, stride, x, stride, gamma, rows, width, 1e-6f);
+            for (size_t r = 0; r < rows; r++)
+                ck_assert_mem_eq(x + r * stride, y + r * stride, width * sizeof *x);
+            free(x), free(gamma), free(y), free(expected);
+        }
+}
+END_TEST
+
+START_TEST(rms_norm_of_what_is_beyond_fp32_is_no_number)
+{
+    static const float given[] = {NAN, INFINITY, 3e38f};
+    float gamma[20], y[20];
+    for (size_t i = 0; i < 20; i++)
+        gamma[i] = 1;
+    for (int v = 0; v < VARIANTS; v++)
+        for (size_t g = 0; g < 3 && kernels_runnable(variants[v]); g++) {
+            float x[20] = {1, 2, 3};
+            x[17] = given[g];
+            variants[v]->rms_norm(y, 20, x, 20, gamma, 1, 20, 1e-6f);
+            for (size_t i = 0; i < 20; i++)
+                ck_assert_msg(isnan(y[i]), "%s: %g", variants[v]->name, (double)given[g]);
+        }
+}
+END_TEST
+
 /* [3, columns] with gaps between the rows, from fp32 or int32 sums. */
 static void check_epilogue(const struct kernels *kernels, size_t columns, enum activation act,
                            bool with_residual, bool integer)
@@ -849,6 +885,7 @@ SUITE("kernels", kernels_run_here_at_least_in_plain_c,
       layer_norm_of_a_variance_beyond_fp32_is_nan, max_abs_of_nan_is_nan_and_of_infinity_infinite,
       range_has_zero_in_it_and_both_ends_of_a_nan_are_nan,
       attention_lets_nan_pass_to_all_that_depends_on_it, layer_norm_agrees_with_the_oracle,
+      rms_norm_agrees_with_the_oracle, rms_norm_of_what_is_beyond_fp32_is_no_number,
       epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows,
       activations_are_exact_over_the_whole_range, gelu_stays_within_its_stated_error,
       gelu_of_infinities_and_nan_is_what_it_should_be,

@@ -109,8 +109,10 @@ static void fill_text_spec(struct spec *spec)
     static const unsigned reaches[LAYERS] = {3, 5};
     if (family->key_window != NULL)
         spec->reaches = reaches;
-    if (family->tensors[TENSOR_RELATIVE_BIAS] != NULL)
-        spec->buckets = 32;
+    if (family->tensors[TENSOR_RELATIVE_BIAS] != NULL) {
+        spec->buckets = 32, spec->relative = relative_mpnet;
+        spec->relative = relative_mpnet;
+    }
     if (family->tensors[TENSOR_RELATIVE_PLACES] != NULL)
         spec->disentangled = (struct disentangled){.span = 8,
                                                    .buckets = 8,

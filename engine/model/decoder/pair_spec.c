@@ -1,0 +1,166 @@
+#include "engine/model/decoder/pair_spec.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
+#include "engine/format/directory.h"
+#include "engine/model/config/config_parts.h"
+#include "engine/model/spec_config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 64 * 1024 * 1024, VOCAB_LIMIT = 16 * 1024 * 1024 };
+
+static const char image_type[] = "vision-encoder-decoder";
+
+/* Sets what the words of both sides, and the decoder's output, are made of. */
+static enum err_code read_words(struct spec *source, struct spec *target,
+                                const struct family_pair *pair, const struct json_t *config,
+                                struct err *err)
+{
+    bool shares = true, is_tied = !pair->is_untied;
+    long long words = target->vocab_size;
+    if (doc_get_bool(config, "$", "tie_word_embeddings", &is_tied, err))
+        return err->code;
+    if (pair->key_sharing != NULL) {
+        doc_get_bool(config, "$", pair->key_sharing, &shares, err);
+        doc_get_integer(config, "$", "decoder_vocab_size", 1, VOCAB_LIMIT, &words, err);
+        if (err->code != ERR_OK)
+            return err->code;
+    }
+    source->has_own_words = target->has_own_words = !shares;
+    target->vocab_size = shares ? source->vocab_size : (unsigned)words;
+    target->absent[TENSOR_WORD] = shares;
+    target->absent[TENSOR_OUTPUT] = is_tied;
+    target->output_scale = is_tied && pair->scales_output ? 1 / sqrtf((float)target->hidden) : 0;
+    return ERR_OK;
+}
+
+static enum err_code read_texts(struct spec *source, struct spec *target,
+                                const struct family_pair *pair, const struct json_t *config,
+                                struct err *err)
+{
+    source->family = pair->source;
+    target->family = pair->target;
+    if (spec_config_read_sizes(source, config, err) || spec_config_read_sizes(target, config, err))
+        return err->code;
+    if (pair->has_as_many_layers && doc_member(config, target->family->key_layers) == NULL)
+        target->layers = source->layers;
+    return read_words(source, target, pair, config, err);
+}
+
+/* Returns a member that is an object. */
+static enum err_code get_object(const struct json_t *config, const char *key,
+                                const struct json_t **out, struct err *err)
+{
+    *out = doc_member(config, key);
+    if (*out != NULL && strcmp(doc_type_name(*out), "an object") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "$.%s: expected an object, found %s", key,
+                   *out != NULL ? doc_type_name(*out) : "nothing");
+}
+
+static enum err_code read_image_encoder(struct spec *source, const struct json_t *config,
+                                        struct err *err)
+{
+    const char *model_type = "";
+    if (doc_get_string(config, "$", "model_type", &model_type, err))
+        return err->code;
+    source->family = family_find(model_type, NULL);
+    if (source->family == NULL ||
+        (strcmp(model_type, "vit") != 0 && strcmp(model_type, "deit") != 0 &&
+         strcmp(model_type, "beit") != 0))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "model_type '%s' is not supported (supported: vit, deit, beit)",
+                       printable_name(model_type).text);
+    source->root = "encoder.";
+    return refused_members(config, false, err) ? err->code
+                                               : spec_config_read_sizes(source, config, err);
+}
+
+/* Reads TrOCR's decoder. Its keys and values are made of the encoder's states as they are. */
+static enum err_code read_image_decoder(struct spec *target, const struct spec *source,
+                                        const struct json_t *config, struct err *err)
+{
+    const char *model_type = "";
+    bool is_tied = true, is_learnt = true;
+    long long source_width = 0;
+    if (doc_get_string(config, "$", "model_type", &model_type, err))
+        return err->code;
+    if (strcmp(model_type, "trocr") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "model_type '%s' is not supported (supported: trocr)",
+                       printable_name(model_type).text);
+    doc_get_bool(config, "$", "tie_word_embeddings", &is_tied, err);
+    doc_get_bool(config, "$", "use_learned_position_embeddings", &is_learnt, err);
+    if (doc_get_integer(config, "$", "cross_attention_hidden_size", 1, INT_MAX, &source_width, err))
+        return err->code;
+    target->family = family_trocr(is_learnt);
+    target->absent[TENSOR_OUTPUT] = is_tied;
+    target->has_own_words = true;
+    if (spec_config_read_sizes(target, config, err))
+        return err->code;
+    if (source_width == 0 ? target->hidden != source->hidden : source_width != source->hidden)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "cross_attention_hidden_size %lld is not supported (supported: %u, the "
+                       "encoder's hidden_size; a projection between both is not)",
+                       source_width == 0 ? (long long)target->hidden : source_width,
+                       source->hidden);
+    return ERR_OK;
+}
+
+static enum err_code read_images(struct spec *source, struct spec *target,
+                                 const struct json_t *config, struct err *err)
+{
+    const struct json_t *encoder, *decoder;
+    if (get_object(config, "encoder", &encoder, err) ||
+        get_object(config, "decoder", &decoder, err))
+        return err->code;
+    if (read_image_encoder(source, encoder, err))
+        return err_prefix(err, "encoder: ");
+    if (read_image_decoder(target, source, decoder, err))
+        return err_prefix(err, "decoder: ");
+    return ERR_OK;
+}
+
+static enum err_code read_pair(struct spec *source, struct spec *target,
+                               const struct json_t *config, struct err *err)
+{
+    const char *model_type = NULL;
+    char known[256];
+    if (doc_get_string(config, "$", "model_type", &model_type, err) ||
+        refused_members(config, false, err))
+        return err->code;
+    const struct family_pair *pair = family_pair_find(model_type);
+    if (pair != NULL)
+        return read_texts(source, target, pair, config, err);
+    if (model_type != NULL && strcmp(model_type, image_type) == 0)
+        return read_images(source, target, config, err);
+    family_pair_types(known, sizeof known);
+    return refused_type(model_type, known, err);
+}
+
+enum err_code pair_spec_read(struct spec *source, struct spec *target, const char *dir,
+                             struct err *err)
+{
+    char path[PATH_MAX];
+    struct json_t *config = NULL;
+    *source = *target = (struct spec){0};
+    if (directory_check(dir, err) || file_path(path, dir, "config.json", err))
+        return err->code;
+    if (doc_parse_file(&config, path, FILE_BYTES_MAX, err) ||
+        read_pair(source, target, config, err)) {
+        if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
+            err->code = ERR_UNSUPPORTED; /* the checkpoint's fault, as in spec.c */
+        err_prefix(err, "config.json: ");
+    } else {
+        target->source = source->hidden;
+        source->head = HEAD_STATES;
+        target->head = HEAD_WORDS;
+        spec_set_defaults(source);
+        spec_set_defaults(target);
+    }
+    doc_free(config);
+    return err->code;
+}

@@ -1,0 +1,27 @@
+/* pair_spec.h - config.json -> the encoder and the decoder of a checkpoint that writes texts.
+ *
+ *     pair_spec_read(&source, &target, dir, &err);
+ *     weights_open(&encoder, &source, checkpoint, ...);
+ *     decoder_weights_open(&decoder, &target, &encoder, checkpoint, ...);    decoder.h
+ *
+ * Families (family/family_pairs.c):
+ *     Marian     Junczys-Dowmunt et al. 2018      BART     Lewis et al. 2020
+ *     mBART      Liu et al. 2020                  Pegasus  Zhang et al. 2020
+ *     M2M100     Fan et al. 2021, and NLLB        T5, mT5  Raffel et al. 2020, Xue et al. 2021
+ *     TrOCR      Li et al. 2021: ViT, DeiT or BEiT with a decoder of text; config.json holds one
+ *                object for each
+ *
+ * Threads: a spec is immutable after it is read.
+ */
+#ifndef ATTND_ENGINE_MODEL_DECODER_PAIR_SPEC_H
+#define ATTND_ENGINE_MODEL_DECODER_PAIR_SPEC_H
+
+#include "engine/model/spec.h"
+
+/* Reads DIR/config.json. The encoder's head is HEAD_STATES, the decoder's HEAD_WORDS. Errors begin
+ * with the file's name; ERR_UNSUPPORTED names the member: another model_type, an encoder of images
+ * that is not known, widths that a projection would have to join. */
+enum err_code pair_spec_read(struct spec *source, struct spec *target, const char *dir,
+                             struct err *err);
+
+#endif
