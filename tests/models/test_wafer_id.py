@@ -110,6 +110,21 @@ class Pictures(unittest.TestCase):
             self.assertLessEqual(places[:, 0].max(), self.draw.WIDTH)
             self.assertLessEqual(places[:, 1].max(), self.draw.HEIGHT)
 
+    def test_a_checked_reading_holds_and_keeps_what_holds_already(self):
+        import numpy as np
+        from matcher import most_likely
+        rng = np.random.default_rng(5)
+        for _ in range(20):
+            text = self.ids.draw_id(rng, "train")[1]
+            scores = rng.uniform(0, 0.3, (len(text), 38))
+            for row, character in zip(scores, text):
+                row[semi_check.CHARACTERS.index(character)] = 1
+            self.assertEqual(most_likely(scores), text)
+            scores[2, semi_check.CHARACTERS.index(text[2])] = 0.2
+            scores[2, semi_check.CHARACTERS.index("7" if text[2] != "7" else "9")] = 0.4
+            self.assertEqual(most_likely(scores), text)  # the wrong character is a little likelier, and does not hold
+            self.assertTrue(semi_check.holds(most_likely(rng.random((9, 38)))))
+
 
 if __name__ == "__main__":
     unittest.main()
