@@ -283,10 +283,12 @@ test-clients-python: $(BUILD)/attnd
 test-clients-js: $(BUILD)/attnd
 	@BUILD=$(BUILD) node --test tests/clients/js.test.mjs
 
-# The rule by which the crash reports are labelled (models/kernel-bert/LABELS.md).
+# The rule by which the crash reports are labelled (models/kernel-bert/LABELS.md), the spans of synthetic logs, and drawn
+# wafer IDs (those tests that draw need numpy and Pillow, and are left out without them).
 test-labels:
 	@python3 -B tests/models/test_kernel_labels.py
 	@python3 -B tests/models/test_spans.py
+	@python3 -B tests/models/test_wafer_id.py
 
 # The root of the container image, and attnd served from it; root runs it. deploy/install-deps.sh image
 # installs what it needs.
