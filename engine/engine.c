@@ -7,6 +7,7 @@
 #include "engine/base/sha256.h"
 #include "engine/dtype_choice.h"
 #include "engine/format/checkpoint.h"
+#include "engine/model/decoder/pair_spec.h"
 #include "engine/model/head_parts.h"
 #include "engine/prepare/question.h"
 
@@ -80,6 +81,23 @@ static void count_text_stack(struct engine_model *model)
         other->parameters + spec_is_zero_shot(&model->stacks[0].spec); /* scale */
 }
 
+/* The decoder of a model that writes. */
+static enum err_code open_target(struct engine_model *model, const struct checkpoint *checkpoint,
+                                 const struct dtype_choice *choice, unsigned threads,
+                                 struct err *err)
+{
+    struct stack *target = &model->stacks[1];
+    target->encoder = choice->encoder;
+    target->kernels = choice->kernels;
+    target->stages = &target->spec;
+    if (weights_open_target(&target->weights, &target->spec, &model->stacks[0].weights, checkpoint,
+                            choice->encoder, choice->other, threads, err) ||
+        stack_test(target, err))
+        return err->code;
+    count_text_stack(model);
+    return ERR_OK;
+}
+
 static enum err_code open_weights(struct engine_model *model, const char *dir,
                                   const struct engine_options *options, struct dtype_choice *choice,
                                   unsigned threads, struct err *err)
@@ -97,6 +115,10 @@ static enum err_code open_weights(struct engine_model *model, const char *dir,
                    err) ||
         model->stack_count == 1)
         goto out;
+    if (stacks[0].spec.head == HEAD_STATES) {
+        open_target(model, checkpoint, choice, threads, err);
+        goto out;
+    }
     const bool has_labels = spec_is_zero_shot(&stacks[0].spec);
     if ((has_labels && engine_read_label_scale(&model->label_scale, checkpoint, err)) ||
         stack_open(&stacks[1], checkpoint, has_labels ? choice->other : choice->encoder,
@@ -182,6 +204,8 @@ static enum err_code describe_head(struct engine_model *model, struct err *err)
 
 static enum engine_task task_of(const struct spec *spec)
 {
+    if (spec->head == HEAD_STATES)
+        return ENGINE_GENERATE;
     if (spec->head == HEAD_EMBEDDING)
         return ENGINE_EMBED;
     if (spec->head == HEAD_TAGS)
@@ -239,7 +263,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     bool is_text = spec->family->kind == ENGINE_TEXT;
     struct engine_info *info = &model->info;
     info->kind = spec->family->kind;
-    info->reads_both = model->stack_count > 1 && !spec_is_zero_shot(spec);
+    info->reads_both =
+        model->stack_count > 1 && !spec_is_zero_shot(spec) && spec->head != HEAD_STATES;
     info->task = task_of(spec);
     info->family = spec->family->name;
     info->version = spec->version;
@@ -328,11 +353,41 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
     return ERR_OK;
 }
 
+/* All files of a model that writes, but the weights. */
+static enum err_code open_pair(struct engine_model *model, const char *dir,
+                               const struct engine_options *options, struct dtype_choice *choice,
+                               struct err *err)
+{
+    struct stack *source = &model->stacks[0], *target = &model->stacks[1];
+    if (!options->writes_texts)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "config.json: the model writes texts; attnd-predict answers with it, this "
+                       "program does not yet");
+    if (options->token_pruning != NULL && strcmp(options->token_pruning, "none") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "token_pruning: not of a model that writes texts");
+    if (choose(choice, options, err) || pair_spec_read(&source->spec, &target->spec, dir, err) ||
+        dtype_choice_pin(choice, options->linear_backend, &source->spec, err) ||
+        pipeline_fit(&source->spec, dir, err) ||
+        pipeline_open(&source->pipeline, &source->spec, dir, err))
+        return err->code;
+    model->stack_count = 2;
+    target->pipeline.spec = &target->spec;
+    if (tokenizer_open_target(&target->pipeline.tokenizer, dir, spec_tokens_max(&target->spec),
+                              err))
+        return err->code;
+    tokenizer_fit(target->pipeline.tokenizer, target->spec.vocab_size);
+    return engine_write_open(model, dir, err);
+}
+
 /* All files but the weights. */
 static enum err_code open_files(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct dtype_choice *choice,
                                 struct head_parts *head, struct err *err)
 {
+    if (pair_spec_is(dir)) {
+        *head = (struct head_parts){0};
+        return open_pair(model, dir, options, choice, err);
+    }
     if (choose(choice, options, err) ||
         spec_read(&model->stacks[0].spec, dir, &model->arena, err) ||
         dtype_choice_pin(choice, options->linear_backend, &model->stacks[0].spec, err) ||

@@ -23,6 +23,7 @@
 #include "engine/decide/extraction.h"
 #include "engine/decide/spans.h"
 #include "engine/explain/explanation.h"
+#include "engine/generate/generation_config.h"
 #include "engine/model/input.h"
 
 #include <stdatomic.h>
@@ -50,14 +51,16 @@ struct engine_options {
                                    of attnd.json's; NULL: that */
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
                                    attnd.json says nothing of it: decide/policy.h */
+    bool writes_texts;          /* the caller answers models of ENGINE_GENERATE; else they are
+                                   refused by name */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
     const struct engine_model *copy_of; /* one that is open, of the same directory and options: its
                                            dtype is taken, and not measured again; NULL: none */
 };
 
 /* The kind of answer that a model gives: a label, a number (or several), a vector, labels of parts
- * of the text, the part that answers a question, words for its masked tokens, or a weight for each
- * entry of the vocabulary. */
+ * of the text, the part that answers a question, words for its masked tokens, a weight for each
+ * entry of the vocabulary, or a text that it writes. */
 enum engine_task {
     ENGINE_CLASSIFY,
     ENGINE_REGRESS,
@@ -65,7 +68,8 @@ enum engine_task {
     ENGINE_TAG,
     ENGINE_ANSWER,
     ENGINE_FILL,
-    ENGINE_SPARSE
+    ENGINE_SPARSE,
+    ENGINE_GENERATE
 };
 
 /* Masked tokens of a text that are filled in, and texts that are asked for in their place. */
@@ -257,6 +261,14 @@ struct engine_question {
     bool keeps_tokens;   /* align_to_words false */
 };
 
+/* How a model of ENGINE_GENERATE writes, beside its generation_config.json. */
+struct engine_writing {
+    struct generation_request asked; /* begins as generation_request_empty */
+    const char *source_language;     /* of the text: a code of the tokenizer's; NULL: the usual */
+    const char *target_language;     /* to write in; NULL: the usual one */
+    bool aligns;                     /* wanted: engine_text's alignment */
+};
+
 /* An input of a model: a text, two texts or a picture. Borrowed: it must outlive the call. */
 struct engine_source {
     enum engine_kind kind;
@@ -266,6 +278,7 @@ struct engine_source {
     size_t pair_len;
     const struct image *image; /* a picture that is decoded already; NULL: it is in bytes */
     struct engine_question question;
+    const struct engine_writing *writing; /* NULL: as the checkpoint says */
     const char *const *targets; /* [target_count] texts that alone fill a masked token; NULL: any */
     unsigned target_count;
     const char *prompt_name;       /* of an embedding's prompts; NULL: the default one, if any */
@@ -342,6 +355,20 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
 
+/* A text that was written. */
+struct engine_text {
+    const char *text; /* [len] UTF-8, ended by a NUL */
+    size_t len;
+    const int32_t *ids; /* [count] without the start; the end, if there is one, is the last */
+    const float *probabilities; /* [count] natural logarithms; 0 where a token was forced */
+    unsigned count;
+    float score;            /* sum of the logarithms / count^length_penalty, as transformers */
+    const float *alignment; /* [count][tokens of the input] attention of each token to the source,
+                               mean over heads and layers; NULL: not wanted */
+};
+
+struct writer; /* engine_write.c */
+
 /* The answer to an input, by the model that prepared it. logits, scores, vector, rows and spans are
  * the caller's room, the first two [label_count] each. Without room for scores only logits and
  * features are wanted.
@@ -369,6 +396,10 @@ struct engine_result {
     struct extraction
         *extraction; /* answers: room, and found[0 .. answer_count); NULL: not wanted */
     unsigned answer_count;
+    struct writer *writer;           /* generate: the search; NULL: not wanted */
+    const struct engine_text *texts; /* generate: [text_count] the best first, in the arena of
+                                        engine_result_rows */
+    unsigned text_count;
     float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
     float *logits;         /* NULL: not wanted, and no scores are */
     float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */

@@ -222,6 +222,28 @@ static enum err_code prepare_text(const struct engine_model *model,
     return take_evidence(&model->ngrams, &text, arena, out, err);
 }
 
+/* The text that another one is written from. */
+static enum err_code prepare_writing(const struct engine_model *model,
+                                     const struct engine_source *source,
+                                     struct interrupt *interrupt, struct arena *arena,
+                                     struct engine_input *out, struct err *err)
+{
+    const struct tokenizer *tokenizer = model->stacks[0].pipeline.tokenizer;
+    struct encoding encoding;
+    int32_t language;
+    if (engine_write_prepare(model, source, &language, arena, out, err) ||
+        source->kind == ENGINE_IMAGE)
+        return err->code;
+    const struct writing_input *writing = out->writing;
+    if (check_text(source->bytes, source->len, err) ||
+        tokenizer_encode_language(tokenizer, language, 0, source->bytes, source->len, interrupt,
+                                  arena, &encoding, err))
+        return err->code;
+    *out = windows_whole(&encoding);
+    out->writing = writing;
+    return ERR_OK;
+}
+
 static struct question_asked asked_of(const struct engine_source *source)
 {
     const struct engine_question *question = &source->question;
@@ -346,12 +368,23 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
     if (source->reading.long_text == LONG_TEXT_WINDOWS &&
         (model->info.task == ENGINE_FILL || model->info.task == ENGINE_SPARSE))
         return err_set(err, ERR_UNUSABLE, "long_text: the model reads a text without windows");
+    if (source->writing != NULL && model->info.task != ENGINE_GENERATE)
+        return err_set(err, ERR_UNUSABLE,
+                       "options of writing: the model writes no text (its task is another)");
+    if (source->pair_len > 0 && model->info.task == ENGINE_GENERATE)
+        return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
+    if (source->reading.long_text == LONG_TEXT_WINDOWS && model->info.task == ENGINE_GENERATE)
+        return err_set(err, ERR_UNUSABLE, "long_text: the model reads a text without windows");
     if (model->info.task == ENGINE_ANSWER)
         prepare_question(model, source, interrupt, arena, out, err);
+    else if (model->info.task == ENGINE_GENERATE && source->kind == ENGINE_TEXT)
+        prepare_writing(model, source, interrupt, arena, out, err);
     else if (source->kind == ENGINE_TEXT)
         prepare_text(model, source, interrupt, arena, out, err);
     else
         prepare_image(model, source, interrupt, arena, out, err);
+    if (err->code == ERR_OK && model->info.task == ENGINE_GENERATE && source->kind == ENGINE_IMAGE)
+        prepare_writing(model, source, interrupt, arena, out, err);
     out->model = model;
     return err->code;
 }
@@ -396,6 +429,50 @@ static struct engine_need need_of_question(const struct engine_model *model,
                                 .answer = (size.tokens + 1) * 2 * sizeof(float) + ARENA_ALIGNMENT +
                                           question_room_bytes(pipeline, &asked),
                                 .spans = asked.options.top};
+}
+
+static struct engine_need need_of_image(const struct engine_model *model,
+                                        const struct engine_source *source)
+{
+    const struct spec *spec = &model->stacks[0].spec;
+    const struct image *image = source->image;
+    const unsigned views = spec->image_reading.views;
+    unsigned width = image != NULL ? image->width : 0, height = image != NULL ? image->height : 0;
+    if (image == NULL && (!image_probe(source->bytes, source->len, &width, &height) ||
+                          (size_t)width * height > source->pixels_max))
+        return (struct engine_need){0};
+    const size_t turned = views == 1 ? 0 : 3 * (size_t)spec->image_size * spec->image_size;
+    const size_t decoded = image == NULL ? image_decode_bytes(source->bytes, source->len) : 0;
+    return (struct engine_need){
+        .kept = pipeline_patches_bytes(&model->stacks[0].pipeline),
+        .passing = decoded +
+                   preprocess_bytes(&model->stacks[0].pipeline.preprocess, width, height) + turned,
+        .windows = views > 1 ? views : 0};
+}
+
+/* The search has all its room before its first step. */
+static struct engine_need need_of_writing(const struct engine_model *model,
+                                          const struct engine_source *source)
+{
+    const struct stack *stack = &model->stacks[0];
+    const bool is_text = source->kind == ENGINE_TEXT;
+    const size_t tokens =
+        is_text ? tokenizer_tokens_max(stack->pipeline.tokenizer, 0, source->bytes, source->len)
+                : spec_image_tokens(&stack->spec);
+    const size_t answer = engine_write_bytes(model, source->writing, tokens);
+    struct engine_need need = {0};
+    if (answer == 0)
+        return need;
+    if (is_text)
+        need.kept =
+            tokenizer_encode_bytes(stack->pipeline.tokenizer, 0, source->bytes, source->len);
+    else
+        need = need_of_image(model, source);
+    if (need.kept == 0)
+        return need;
+    need.kept += sizeof(struct generation_config) + 2 * (size_t)ARENA_ALIGNMENT; /* its rules */
+    need.answer = answer;
+    return need;
 }
 
 /* Bytes that engine_result_rows takes for so many rows. */
@@ -466,28 +543,11 @@ static struct engine_need need_of_text(const struct engine_model *model,
                 windows_bytes(&pipeline->windows, tokens) + evidence};
 }
 
-static struct engine_need need_of_image(const struct engine_model *model,
-                                        const struct engine_source *source)
-{
-    const struct spec *spec = &model->stacks[0].spec;
-    const struct image *image = source->image;
-    const unsigned views = spec->image_reading.views;
-    unsigned width = image != NULL ? image->width : 0, height = image != NULL ? image->height : 0;
-    if (image == NULL && (!image_probe(source->bytes, source->len, &width, &height) ||
-                          (size_t)width * height > source->pixels_max))
-        return (struct engine_need){0};
-    const size_t turned = views == 1 ? 0 : 3 * (size_t)spec->image_size * spec->image_size;
-    const size_t decoded = image == NULL ? image_decode_bytes(source->bytes, source->len) : 0;
-    return (struct engine_need){
-        .kept = pipeline_patches_bytes(&model->stacks[0].pipeline),
-        .passing = decoded +
-                   preprocess_bytes(&model->stacks[0].pipeline.preprocess, width, height) + turned,
-        .windows = views > 1 ? views : 0};
-}
-
 struct engine_need engine_need(const struct engine_model *model, const struct engine_source *source)
 {
     if (!engine_reads(&model->info, source->kind))
         return (struct engine_need){0};
+    if (model->info.task == ENGINE_GENERATE)
+        return need_of_writing(model, source);
     return source->kind == ENGINE_TEXT ? need_of_text(model, source) : need_of_image(model, source);
 }

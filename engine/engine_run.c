@@ -22,7 +22,29 @@ struct engine_session {
         unsigned inputs;        /* of the batch that it reads */
     } lanes[MODEL_STACKS_MAX];  /* [lane_count] one for each kind of input */
     unsigned lane_count;
+    struct decoder_workspace decoder; /* of a model that writes */
 };
+
+static bool writes(const struct engine_model *model)
+{
+    return model->info.task == ENGINE_GENERATE;
+}
+
+/* The most that a step reads, of inputs as long as the model takes them. */
+static enum err_code open_decoder(struct engine_session *session, struct thread_pool *pool,
+                                  struct err *err)
+{
+    const struct engine_model *model = session->model;
+    const struct stack *stack = &model->stacks[1];
+    const unsigned positions = spec_text_tokens(&stack->spec);
+    const struct decoder_sizes sizes = {
+        .rows = ENGINE_WRITE_ROWS,
+        .source_tokens = model->info.tokens_max,
+        .tokens = positions > 0 && positions < GENERATION_NEW_MAX + 1 ? positions
+                                                                      : GENERATION_NEW_MAX + 1};
+    return decoder_workspace_open(&session->decoder, &stack->spec, stack->encoder, &sizes, pool,
+                                  stack->kernels, err);
+}
 
 enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
                                      unsigned batch_tokens_max, struct thread_pool *pool,
@@ -48,6 +70,10 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
     session->lanes[0].last->takes_means =
         model->stacks[0].spec.policy.ood.method == OOD_NEIGHBOURS ||
         head_parts_reads_means(&model->stacks[0].weights);
+    if (writes(model) && open_decoder(session, pool, err)) {
+        engine_session_close(session);
+        return err->code;
+    }
     *out = session;
     return ERR_OK;
 }
@@ -72,6 +98,8 @@ void engine_session_lend(struct engine_session *session, struct thread_pool *poo
         assert(thread_pool_size(pool) <= session->lanes[i].workspace.pool_size_max);
         workspace_lend(&session->lanes[i].workspace, pool);
     }
+    if (writes(session->model))
+        workspace_lend(&session->decoder.block, pool);
 }
 
 void engine_session_close(struct engine_session *session)
@@ -80,6 +108,8 @@ void engine_session_close(struct engine_session *session)
         return;
     for (unsigned i = 0; i < session->lane_count; i++)
         workspace_close(&session->lanes[i].workspace);
+    if (writes(session->model))
+        decoder_workspace_close(&session->decoder);
     thread_pool_close(session->own_pool);
     free(session);
 }
@@ -195,20 +225,24 @@ static void take_answers(const struct engine_model *model, const struct engine_i
 }
 
 /* The result of an input whose features are read and whose logits are computed. */
-static void finish(const struct engine_session *session, const struct lane *lane,
+static void finish(struct engine_session *session, const struct lane *lane,
                    const struct engine_input *input, unsigned row, struct engine_result *result)
 {
+    struct decoder_workspace *decoder = &session->decoder;
     const struct engine_model *model = model_of(session, input);
     result->features = head_features(&lane->stack->spec, lane->last, row);
     const bool takes_rows = model->info.token_texts != NULL && result->rows != NULL;
     if (result->scores == NULL && result->vector == NULL && result->spans == NULL &&
-        result->extraction == NULL && !takes_rows)
+        result->extraction == NULL && result->writer == NULL && !takes_rows)
         return;
     result->truncated = input->truncated;
     result->windows = input->windows;
     result->tokens = input->tokens;
     result->kept_tokens = engine_kept_tokens(model, input);
-    if (model->info.task == ENGINE_EMBED)
+    if (result->writer != NULL) {
+        result->is_done = false;
+        engine_write_begin(decoder, result);
+    } else if (model->info.task == ENGINE_EMBED)
         take_vector(model, input, result);
     else if (model->info.task == ENGINE_TAG)
         take_spans(model, input, result);
@@ -247,9 +281,9 @@ static void add_step(struct engine_session *session, struct engine_input input,
     result->is_done = result->windows_done == engine_input_windows(&input);
     workspace->classifiers[r] = asked->base != NULL ? &asked->stacks[0].weights.classifier : NULL;
     last->evidence[r] = input.evidence;
-    last->answers[r] = asked->info.row_size > 0 || asked->info.task == ENGINE_EMBED ? result->rows
-                       : result->is_done                                            ? result->logits
-                                                                                    : NULL;
+    const bool has_rows =
+        asked->info.row_size > 0 || asked->info.task == ENGINE_EMBED || writes(asked);
+    last->answers[r] = has_rows ? result->rows : result->is_done ? result->logits : NULL;
     if (input.capture != NULL && lane->stack->spec.token_pruning.full_layers > 0) {
         add_windows(lane, &input, r, first, step);
         if (first > 0)
@@ -274,6 +308,12 @@ static void take_step(struct engine_session *session, const struct engine_input 
         memcpy(result->pooled, lane->last->read[0] + r * row, row * sizeof *result->pooled);
 }
 
+/* False if the encoder has read the whole input, and the decoder writes. */
+static bool reads(const struct engine_result *result)
+{
+    return result->writer == NULL || !engine_write_has_begun(result);
+}
+
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results)
 {
@@ -282,7 +322,8 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
         session->lanes[i].inputs = 0;
     }
     for (unsigned r = 0; r < rows; r++)
-        add_step(session, *inputs[r], results[r]);
+        if (reads(results[r]))
+            add_step(session, *inputs[r], results[r]);
     for (unsigned i = 0; i < session->lane_count; i++) {
         struct lane *lane = &session->lanes[i];
         const struct stack *stack = lane->stack;
@@ -293,7 +334,10 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
         lane->inputs = 0;
     }
     for (unsigned r = 0; r < rows; r++)
-        take_step(session, inputs[r], results[r]);
+        if (reads(results[r]))
+            take_step(session, inputs[r], results[r]);
+    if (writes(session->model))
+        engine_write_step(&session->decoder, rows, results);
 }
 
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
@@ -301,7 +345,13 @@ void engine_run(struct engine_session *session, const struct engine_input *const
 {
     for (unsigned r = 0; r < rows; r++)
         results[r]->step = results[r]->windows_done = 0;
-    engine_step(session, inputs, rows, results);
+    bool is_done;
+    do {
+        engine_step(session, inputs, rows, results);
+        is_done = true;
+        for (unsigned r = 0; r < rows; r++)
+            is_done = is_done && results[r]->is_done;
+    } while (!is_done);
 }
 
 unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)
@@ -385,6 +435,8 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err)
 {
+    if (writes(model))
+        return engine_write_room(out, model, input, arena, err);
     const size_t rows = (size_t)engine_rows(model, input) + 1;
     const size_t size = input->row_size > 0 ? input->row_size : model->info.row_size;
     if (size == 0)

@@ -4,13 +4,15 @@
 #define ATTND_ENGINE_ENGINE_STATE_H
 
 #include "engine/engine.h"
+#include "engine/model/decoder/decoder.h"
 #include "engine/ngrams/ngram_table.h"
 #include "engine/stack.h"
 
 enum {
     LABELLER_TOKENS =
         256, /* of labels encoded at a time: 0.2 s of one thread with ViT-B's encoder */
-    MODEL_STACKS_MAX = 2
+    MODEL_STACKS_MAX = 2,
+    ENGINE_WRITE_ROWS = 64 /* tokens that a step of writing reads in one packed batch */
 };
 
 /* A zero-shot model with other labels is a model of its own that shares all but them with its base.
@@ -19,13 +21,16 @@ struct engine_model {
     const struct engine_model *base; /* whose weights these are; NULL: its own */
     /* The first reads inputs and answers. The second reads texts: of an embedding as inputs, too.
      * Of a zero-shot model it encodes labels, in fp32 whatever the model's dtype is: every score of
-     * every image depends on these few numbers, and they are computed once for a set of labels. */
+     * every image depends on these few numbers, and they are computed once for a set of labels. Of
+     * a model that writes it is the decoder. */
     struct stack stacks[MODEL_STACKS_MAX];
     unsigned stack_count;
-    float label_scale;         /* exp(logit_scale): an encoded label's length */
-    float *embeddings;         /* [label_count, P] while labels are encoded; else NULL */
-    unsigned encoded;          /* labels of them */
-    struct ngram_table ngrams; /* its weight is NULL: the encoder answers alone */
+    float label_scale;                   /* exp(logit_scale): an encoded label's length */
+    float *embeddings;                   /* [label_count, P] while labels are encoded; else NULL */
+    unsigned encoded;                    /* labels of them */
+    struct ngram_table ngrams;           /* its weight is NULL: the encoder answers alone */
+    struct generation_config generation; /* of a model that writes */
+    unsigned token_bytes;                /* of its longest token, as a string */
     struct engine_info info;
     struct arena arena;
 };
@@ -51,6 +56,30 @@ bool engine_is_label_scale(const char *name);
 
 /* Encodes the labels of a zero-shot model that was just opened, if it has some. */
 enum err_code engine_encode_own(struct engine_model *model, unsigned threads, struct err *err);
+
+/* ---- writing: engine_write.c ---- */
+
+/* Reads the rules of a model that writes, whose specs are read. */
+enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err);
+/* Sets the input's rules, and the token of a language in its text. ERR_UNUSABLE names the option.
+ */
+enum err_code engine_write_prepare(const struct engine_model *model,
+                                   const struct engine_source *source, int32_t *language,
+                                   struct arena *arena, struct engine_input *out, struct err *err);
+/* Upper bound of what an input of so many tokens takes, from engine_prepare to the texts; 0: it is
+ * refused. */
+size_t engine_write_bytes(const struct engine_model *model, const struct engine_writing *writing,
+                          size_t tokens);
+/* Takes the room of a result: the encoder's states, the caches, the search. */
+enum err_code engine_write_room(struct engine_result *out, const struct engine_model *model,
+                                const struct engine_input *input, struct arena *arena,
+                                struct err *err);
+/* The encoder's states are in the result's rows: computes the keys and values of the source. */
+void engine_write_begin(struct decoder_workspace *workspace, struct engine_result *result);
+bool engine_write_has_begun(const struct engine_result *result);
+/* Writes one token of each hypothesis of the results that are not done. */
+void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
+                       struct engine_result *const *results);
 
 /* Gives back what belongs to the labels. */
 void engine_close_labels(struct engine_model *model);

@@ -17,6 +17,8 @@
 #include "wire/problem.h"
 
 #include <limits.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@ struct predict {
     unsigned top_k;               /* 0: all */
     struct candidate_list labels; /* labels for a zero-shot model; none: its own */
     struct vector_form vector;
+    struct engine_writing writing;
+    bool is_asked_to_write; /* an option of writing is given */
     bool json, raw_logits;
     bool explain;
     struct explain_options how;
@@ -186,6 +190,49 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     return answer_words_method(value, &predict->how.method, err);
 }
 
+/* The row's tag is the member. */
+static enum err_code set_count(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
+{
+    struct predict *predict = target;
+    char *end;
+    const long long number = strtoll(value, &end, 10);
+    if (end == value || *end != '\0')
+        return err_set(err, ERR_UNUSABLE, "expected a whole number");
+    predict->is_asked_to_write = true;
+    *(long long *)(void *)((char *)&predict->writing.asked + option->tag) = number;
+    return ERR_OK;
+}
+
+static enum err_code set_penalty(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct predict *predict = target;
+    char *end;
+    (void)option;
+    predict->is_asked_to_write = true;
+    predict->writing.asked.length_penalty = strtod(value, &end);
+    if (end == value || *end != '\0' || !isfinite(predict->writing.asked.length_penalty))
+        return err_set(err, ERR_UNUSABLE, "expected a number");
+    return ERR_OK;
+}
+
+static enum err_code set_language(const struct cli_option *option, void *target, const char *value,
+                                  struct err *err)
+{
+    struct predict *predict = target;
+    (void)err;
+    predict->is_asked_to_write = true;
+    if (option->tag == 0)
+        predict->writing.source_language = value;
+    else
+        predict->writing.target_language = value;
+    return ERR_OK;
+}
+
+#define COUNT(member)                                                                              \
+    .type = CLI_OTHER, .value = "N", .apply = set_count,                                           \
+    .tag = offsetof(struct generation_request, member)
 #define FIELD(field) CLI_FIELD(struct predict, field)
 #define INPUT(tag_) .type = CLI_OTHER, .apply = add_value, .tag = tag_
 
@@ -273,6 +320,36 @@ static const struct cli_option options[] = {
     {.name = "keep-tokens",
      FIELD(reader.question.keeps_tokens),
      .help = "With --question: answers need not be whole words (align_to_words false)."},
+    {.name = "max-new-tokens",
+     COUNT(max_new_tokens),
+     .help = "Writing: most tokens of the text (default: as the checkpoint says, else 64)."},
+    {.name = "min-new-tokens", COUNT(min_new_tokens), .help = "Writing: fewest tokens."},
+    {.name = "num-beams",
+     COUNT(num_beams),
+     .help = "Writing: hypotheses that are followed at once, 1 to 8 (beam search)."},
+    {.name = "num-return-sequences",
+     COUNT(num_return_sequences),
+     .help = "Writing: texts that are answered, the best first."},
+    {.name = "no-repeat-ngram-size",
+     COUNT(no_repeat_ngram_size),
+     .help = "Writing: no sequence of so many tokens twice."},
+    {.name = "length-penalty",
+     .type = CLI_OTHER,
+     .value = "X",
+     .apply = set_penalty,
+     .help = "Writing: scores are divided by length^X."},
+    {.name = "source-language",
+     .type = CLI_OTHER,
+     .value = "CODE",
+     .apply = set_language,
+     .tag = 0,
+     .help = "Writing: the language of the texts, as the checkpoint's tokenizer calls it."},
+    {.name = "target-language",
+     .type = CLI_OTHER,
+     .value = "CODE",
+     .apply = set_language,
+     .tag = 1,
+     .help = "Writing: the language to write in."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -323,7 +400,7 @@ static const struct cli cli = {
         "attnd-predict --model DIR (PATH | --text S | --text-file F | --image F | --lines F)... "
         "[OPTION]...",
     .summary =
-        "Classifies texts or images with a Hugging Face checkpoint directory. A PATH is a file,\n"
+        "Answers texts or images with a Hugging Face checkpoint directory. A PATH is a file,\n"
         "a folder with all that lies below it, or a pattern; " INPUT_FORMATS_LIST
         " and STDF files\nare known by their content, all others are texts.",
     .examples = "  attnd-predict --model wafer-vit lot7/*.png --explain rollout\n"
@@ -360,7 +437,10 @@ static enum err_code print_json(const struct predict *predict, const struct list
                                   .text_len = predict->reader.text_len};
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
-    if (ok && predict->raw_logits && predict->result.rows != NULL)
+    if (ok && predict->raw_logits && info->task == ENGINE_GENERATE)
+        ok = answer_add_integers(object, "output_ids", predict->result.texts[0].ids,
+                                 predict->result.texts[0].count);
+    else if (ok && predict->raw_logits && predict->result.rows != NULL)
         ok = answer_add_rows(object, "logits", predict->result.rows,
                              engine_rows(answering(predict), input), info->row_size);
     else if (ok && predict->raw_logits && predict->result.logits != NULL)
@@ -410,6 +490,8 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
         return err->code;
     engine_run(predict->session, &(const struct engine_input *){input}, 1,
                &(struct engine_result *){&predict->result});
+    if (!predict->result.is_finite && predict->result.task == ENGINE_GENERATE)
+        return err_set(err, ERR_INTERNAL, "the model wrote no text");
     if (!predict->result.is_finite)
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
     vector_form_scale(&predict->vector, engine_describe(model), input, &predict->result);
@@ -450,6 +532,9 @@ static enum err_code check(struct predict *predict, struct err *err)
 {
     const bool asks = predict->reader.question.text != NULL;
     predict->json = predict->json || predict->raw_logits;
+    predict->options.writes_texts = true;
+    if (predict->is_asked_to_write)
+        predict->reader.writing = &predict->writing;
     if (predict->top_k == 0 && asks)
         return err_set(err, ERR_UNUSABLE, "--top-k all: with --question it is a number");
     if (predict->top_k == TOP_K_UNSET)
@@ -520,6 +605,6 @@ static const struct cli_program programs[] = {
 
 int main(int argc, char **argv)
 {
-    struct predict predict = {.top_k = TOP_K_UNSET};
+    struct predict predict = {.top_k = TOP_K_UNSET, .writing.asked = generation_request_empty};
     return cli_main(programs, 1, argc, argv, &predict);
 }

@@ -460,6 +460,24 @@ static void add_judgement(struct builder *reply, const struct answer *answer)
         add(reply, "ood_rank", json_real((double)judgement->ood_rank));
 }
 
+/* The best text, and the others if more than one was asked for. */
+static void add_texts(struct builder *reply, const struct answer *answer)
+{
+    const struct engine_result *result = &answer->result;
+    json_t *others = result->text_count > 1 ? json_array() : NULL;
+    bool failed = result->text_count > 1 && others == NULL;
+    add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
+    add(reply, "score", json_real((double)result->texts[0].score));
+    for (unsigned i = 1; !failed && i < result->text_count; i++) {
+        struct builder row = build();
+        add(&row, "output", json_stringn(result->texts[i].text, result->texts[i].len));
+        add(&row, "score", json_real((double)result->texts[i].score));
+        append(others, &failed, built(&row));
+    }
+    if (result->text_count > 1)
+        add(reply, "alternatives", whole(others, failed));
+}
+
 /* The members that a task has of its own. */
 static void add_task(struct builder *reply, const struct answer *answer, unsigned top_k)
 {
@@ -492,6 +510,9 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         break;
     case ENGINE_SPARSE:
         add(reply, "sparse", weights_of(answer));
+        break;
+    case ENGINE_GENERATE:
+        add_texts(reply, answer);
         break;
     case ENGINE_EMBED:
         add(reply, "embedding",
@@ -542,7 +563,7 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
     const struct engine_result *result = &answer->result;
     if (answer->info->row_size == 0 && result->task != ENGINE_EMBED &&
-        answer->info->label_count == 0)
+        result->task != ENGINE_GENERATE && answer->info->label_count == 0)
         return NULL;
     struct builder reply = build(), model = build();
     add(&model, "name", json_string(answer->model_name));
@@ -611,9 +632,9 @@ static json_t *ood_thresholds_of(const struct engine_info *info)
 static const char *task_name(const struct engine_info *info)
 {
     static const char *const names[] = {
-        [ENGINE_CLASSIFY] = "classify", [ENGINE_REGRESS] = "regress", [ENGINE_EMBED] = "embed",
-        [ENGINE_TAG] = "tag",           [ENGINE_ANSWER] = "answer",   [ENGINE_FILL] = "fill",
-        [ENGINE_SPARSE] = "sparse"};
+        [ENGINE_CLASSIFY] = "classify", [ENGINE_REGRESS] = "regress",  [ENGINE_EMBED] = "embed",
+        [ENGINE_TAG] = "tag",           [ENGINE_ANSWER] = "answer",    [ENGINE_FILL] = "fill",
+        [ENGINE_SPARSE] = "sparse",     [ENGINE_GENERATE] = "generate"};
     return names[info->task];
 }
 

@@ -22,6 +22,7 @@ struct answer_outcome answer_outcome(const struct engine_info *info,
     case ENGINE_EMBED:
     case ENGINE_FILL:
     case ENGINE_SPARSE:
+    case ENGINE_GENERATE:
         break;
     }
     return (struct answer_outcome){.label = NULL};

@@ -12,6 +12,7 @@ enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
 struct capture;        /* model/capture.h */
 struct engine_model;   /* engine.h */
 struct question_input; /* prepare/question.h */
+struct writing_input;  /* engine_write.c */
 
 /* A part of a text that has a vector of its own: a line, by the rule of prepare/lines.h, or a
  * token. */
@@ -38,6 +39,7 @@ struct engine_input {
                                       that reads most around it (engine_input_token); else NULL */
     unsigned order_count;
     const struct question_input *question; /* answers; else NULL */
+    const struct writing_input *writing;   /* generate; else NULL */
     const unsigned *masks;                 /* fill: [mask_count] places of masked tokens */
     unsigned mask_count;
     const int32_t *targets; /* fill: [target_count] tokens that alone are answered; NULL: all */

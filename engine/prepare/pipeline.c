@@ -27,7 +27,7 @@ static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, 
     const struct spec *spec = pipeline->spec;
     if (tokenizer_open(&pipeline->tokenizer, dir, spec_tokens_max(spec), err))
         return err->code;
-    if (check_ends(&pipeline->tokenizer->single, err))
+    if (spec->head != HEAD_STATES && check_ends(&pipeline->tokenizer->single, err))
         return err->code;
     tokenizer_fit(pipeline->tokenizer, spec->vocab_size);
     unsigned words = pipeline->tokenizer->vocab_size;

@@ -138,6 +138,12 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
                                             : "weights of the vocabulary");
         return ERR_OK;
     }
+    if (result->task == ENGINE_GENERATE) {
+        fputs(result->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
+        for (unsigned i = 0; i < result->text_count; i++)
+            fprintf(file, "  %12.9g  %s\n", (double)result->texts[i].score, result->texts[i].text);
+        return ERR_OK;
+    }
     if (result->task == ENGINE_EMBED) {
         print_vector(result->vector, info->vector_size, result->truncated, file);
         return ERR_OK;

@@ -22,7 +22,7 @@
         "engine/decide/drift_reference.h", "engine/decide/class_prior.h",                          \
         "engine/statistics/stratified.h", "engine/explain/explanation.h", "engine/index/index.h",  \
         "engine/text/decoder.h", "engine/vision/region.h", "engine/vision/input_formats.h",                                 \
-        "engine/content/file_signature.h"
+        "engine/generate/generation_config.h", "engine/content/file_signature.h"
 
 /* A room is a folder. Each may include itself and what is listed, a room or a header, nothing else.
  * What a closed room includes may not drag in anything else either.
@@ -38,7 +38,7 @@
 static const struct room {
     const char *name;
     bool is_closed;
-    const char *below[40];
+    const char *below[44];
 } rooms[] = {
     {"engine/base", true, {NULL}},
     /* a text may hold a picture or a lot, which are known by the tables of those that are read */
@@ -92,7 +92,7 @@ static const struct room {
     {"engine",
      false,
      {"engine/explain", "engine/prepare", "engine/model", "engine/model/config", "engine/content",
-      "engine/model/bias", "engine/decide", "engine/statistics", "engine/format", "engine/ngrams",
+      "engine/model/decoder", "engine/generate", "engine/model/bias", "engine/decide", "engine/statistics", "engine/format", "engine/ngrams",
       "engine/text", "engine/vision", "engine/tensor/linear", "engine/tensor/gemm",
       "engine/tensor/rotary.h", "engine/base"}},
 

@@ -23,16 +23,23 @@ size_t decoder_cache_bytes(const struct spec *spec, size_t source_tokens, size_t
     return memory_product(memory_sum(source_tokens, slots), token);
 }
 
+void decoder_cache_place(struct decoder_cache *out, const struct spec *spec, unsigned source_tokens,
+                         unsigned slots, void *memory)
+{
+    *out = (struct decoder_cache){.source_tokens = source_tokens, .slots = slots, .source = memory};
+    out->tokens = out->source + spec->layers * (size_t)source_tokens * pair_floats(spec);
+}
+
 enum err_code decoder_cache_open(struct decoder_cache *out, const struct spec *spec,
                                  unsigned source_tokens, unsigned slots, struct err *err)
 {
     const size_t bytes = decoder_cache_bytes(spec, source_tokens, slots);
-    *out = (struct decoder_cache){.source_tokens = source_tokens, .slots = slots};
-    out->memory = bytes < SIZE_MAX ? pages_alloc(bytes) : NULL;
-    if (out->memory == NULL)
+    void *memory = bytes < SIZE_MAX ? pages_alloc(bytes) : NULL;
+    *out = (struct decoder_cache){0};
+    if (memory == NULL)
         return err_no_memory(err, bytes);
-    out->source = out->memory;
-    out->tokens = out->source + spec->layers * (size_t)source_tokens * pair_floats(spec);
+    decoder_cache_place(out, spec, source_tokens, slots, memory);
+    out->memory = memory;
     return ERR_OK;
 }
 

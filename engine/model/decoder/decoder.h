@@ -48,6 +48,9 @@ size_t decoder_cache_bytes(const struct spec *spec, size_t source_tokens, size_t
 /* source_tokens and slots: at least 1. Yours to close. ERR_NO_MEMORY. */
 enum err_code decoder_cache_open(struct decoder_cache *out, const struct spec *spec,
                                  unsigned source_tokens, unsigned slots, struct err *err);
+/* The same in memory of decoder_cache_bytes, aligned for floats, which is not closed. */
+void decoder_cache_place(struct decoder_cache *out, const struct spec *spec, unsigned source_tokens,
+                         unsigned slots, void *memory);
 void decoder_cache_close(struct decoder_cache *cache); /* also after a failed open; idempotent */
 
 /* ---- what a worker keeps ---- */

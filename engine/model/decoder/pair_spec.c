@@ -141,6 +141,28 @@ static enum err_code read_pair(struct spec *source, struct spec *target,
     return refused_type(model_type, known, err);
 }
 
+bool pair_spec_is(const char *dir)
+{
+    static const char *const classes[] = {"ForConditionalGeneration", "MTModel",
+                                          "EncoderDecoderModel"};
+    char path[PATH_MAX];
+    struct json_t *config = NULL;
+    struct err err = {0};
+    bool is_pair = false;
+    if (file_path(path, dir, "config.json", &err) ||
+        doc_parse_file(&config, path, FILE_BYTES_MAX, &err))
+        goto out;
+    const char *type = doc_as_string(doc_member(config, "model_type"));
+    const char *class = doc_as_string(doc_array_item(doc_member(config, "architectures"), 0));
+    for (size_t i = 0; class != NULL && i < sizeof classes / sizeof *classes; i++)
+        is_pair = is_pair || strstr(class, classes[i]) != NULL;
+    is_pair = (is_pair || class == NULL) && type != NULL &&
+              (family_pair_find(type) != NULL || strcmp(type, image_type) == 0);
+out:
+    doc_free(config);
+    return is_pair;
+}
+
 enum err_code pair_spec_read(struct spec *source, struct spec *target, const char *dir,
                              struct err *err)
 {

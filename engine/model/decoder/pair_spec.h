@@ -18,6 +18,10 @@
 
 #include "engine/model/spec.h"
 
+/* True if DIR/config.json is of such a checkpoint, by its model_type and its class. Others, and
+ * those that cannot be read, are spec_read's. */
+bool pair_spec_is(const char *dir);
+
 /* Reads DIR/config.json. The encoder's head is HEAD_STATES, the decoder's HEAD_WORDS. Errors begin
  * with the file's name; ERR_UNSUPPORTED names the member: another model_type, an encoder of images
  * that is not known, widths that a projection would have to join. */

@@ -29,7 +29,8 @@ static enum err_code prepare_picture(struct input_reader *reader, const char *pa
     const struct image_options how = {
         .pixels_max = PIXELS_MAX, .grey16_minmax = engine_describe(reader->model)->grey16_minmax};
     struct image image;
-    const struct engine_source source = {.kind = ENGINE_IMAGE, .image = &image};
+    const struct engine_source source = {
+        .kind = ENGINE_IMAGE, .image = &image, .writing = reader->writing};
     struct arena scratch;
     arena_init(&scratch);
     if (!picture_read(&reader->pictures, path, &how, &scratch, &image, err))
@@ -48,6 +49,7 @@ static enum err_code prepare_text(struct input_reader *reader, const char *text,
                                          .pair = pair,
                                          .pair_len = pair != NULL ? strlen(pair) : 0,
                                          .question = reader->question,
+                                         .writing = reader->writing,
                                          .prompt_name = reader->prompt_name,
                                          .reading = reader->reading};
     reader->text = text;

@@ -16,10 +16,11 @@
 
 struct input_reader {
     const struct engine_model *model;
-    struct engine_reading reading;   /* of long texts */
-    struct engine_question question; /* zeros: none */
-    const char *prompt_name;         /* of an embedding's prompts; NULL: the default one */
-    struct pictures pictures;        /* zero at first */
+    struct engine_reading reading;        /* of long texts */
+    struct engine_question question;      /* zeros: none */
+    const struct engine_writing *writing; /* NULL: nothing is asked */
+    const char *prompt_name;              /* of an embedding's prompts; NULL: the default one */
+    struct pictures pictures;             /* zero at first */
     const char *text; /* the text that was prepared last, the first one of a pair; the
                                       item or the arena owns it */
     size_t text_len;

@@ -110,7 +110,7 @@ static void fill_text_spec(struct spec *spec)
     if (family->key_window != NULL)
         spec->reaches = reaches;
     if (family->tensors[TENSOR_RELATIVE_BIAS] != NULL) {
-        spec->buckets = 32, spec->relative = relative_mpnet;
+        spec->buckets = 32;
         spec->relative = relative_mpnet;
     }
     if (family->tensors[TENSOR_RELATIVE_PLACES] != NULL)

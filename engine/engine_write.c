@@ -1,0 +1,322 @@
+/* engine_write.c - a model that writes: an encoder reads the input once, then a step of the engine
+ * reads one token of each open hypothesis of all inputs, as one packed batch, and the search of
+ * each input goes on with its logits (model/decoder/decoder.h, generate/generation.h). */
+#include "engine/engine_state.h"
+#include "engine/generate/generation.h"
+#include "engine/text/vocab.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A request's wishes, by the checkpoint's rules. */
+struct writing_input {
+    struct generation_config config;
+    bool aligns;
+};
+
+struct writer {
+    const struct engine_model *model;
+    struct arena *arena; /* of its texts */
+    struct generation *generation;
+    struct decoder_cache cache;
+    float *layers; /* [beams][layers][source tokens] attention of a step's rows; NULL: not wanted */
+    float *alignment; /* [slots][source tokens] its mean over layers, by the row's slot */
+    bool has_begun;   /* the source is read */
+};
+
+/* ---- languages ---- */
+
+/* Finds a language's token. ERR_UNUSABLE names some of those that there are. */
+static enum err_code find_language(const struct tokenizer *tokenizer, const char *name,
+                                   const char *code, int32_t *out, struct err *err)
+{
+    unsigned count;
+    const struct tokenizer_language *languages = tokenizer_languages(tokenizer, &count);
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(languages[i].code, code) == 0) {
+            *out = languages[i].id;
+            return ERR_OK;
+        }
+    if (count == 0)
+        return err_set(err, ERR_UNUSABLE, "%s: the model has no languages to choose from", name);
+    return err_set(err, ERR_UNUSABLE,
+                   "%s: the model does not have this one; it has %s, %s and more (%u)", name,
+                   languages[0].code, languages[count - 1].code, count);
+}
+
+/* Sets the token of a language in the text, and the one that is written first. A model with one
+ * vocabulary for both sides writes the target's first; Marian has it in the text. */
+static enum err_code choose_languages(const struct engine_model *model,
+                                      const struct engine_writing *writing, int32_t *in_text,
+                                      struct generation_request *asked, struct err *err)
+{
+    const struct tokenizer *source = model->stacks[0].pipeline.tokenizer;
+    const struct tokenizer *target = model->stacks[1].pipeline.tokenizer;
+    unsigned targets;
+    int32_t first;
+    tokenizer_languages(target, &targets);
+    if (writing->source_language != NULL && (source == NULL || targets == 0))
+        return err_set(err, ERR_UNUSABLE, "source_language: the model reads no language by name");
+    if (writing->source_language != NULL &&
+        find_language(source, "source_language", writing->source_language, in_text, err))
+        return err->code;
+    if (writing->target_language == NULL)
+        return ERR_OK;
+    if (targets == 0 && source != NULL)
+        return find_language(source, "target_language", writing->target_language, in_text, err);
+    if (find_language(target, "target_language", writing->target_language, &first, err))
+        return err->code;
+    asked->first = (uint32_t)first;
+    return ERR_OK;
+}
+
+/* ---- before the run ---- */
+
+static struct generation_model sizes_of(const struct engine_model *model)
+{
+    const struct spec *target = &model->stacks[1].spec;
+    return (struct generation_model){.vocabulary = target->vocab_size,
+                                     .positions = spec_text_tokens(target)};
+}
+
+enum err_code engine_write_prepare(const struct engine_model *model,
+                                   const struct engine_source *source, int32_t *language,
+                                   struct arena *arena, struct engine_input *out, struct err *err)
+{
+    const struct generation_model sizes = sizes_of(model);
+    struct writing_input *writing = arena_alloc_array(arena, 1, sizeof *writing);
+    *language = VOCAB_NONE;
+    if (writing == NULL)
+        return err_no_memory(err, sizeof *writing);
+    *writing = (struct writing_input){.config = model->generation};
+    out->writing = writing;
+    if (source->writing == NULL)
+        return ERR_OK;
+    struct generation_request asked = source->writing->asked;
+    writing->aligns = source->writing->aligns;
+    if (choose_languages(model, source->writing, language, &asked, err))
+        return err->code;
+    return generation_config_ask(&writing->config, &asked, &sizes, err);
+}
+
+enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err)
+{
+    const struct generation_model sizes = sizes_of(model);
+    const struct tokenizer *tokenizer = model->stacks[1].pipeline.tokenizer;
+    for (unsigned id = 0; id < tokenizer->vocab_size; id++) {
+        const struct token_string *string = tokenizer_string(tokenizer, (int32_t)id);
+        if (string != NULL && string->len > model->token_bytes)
+            model->token_bytes = (unsigned)string->len;
+    }
+    return generation_config_read(&model->generation, dir, &sizes, &model->arena, err);
+}
+
+/* Takes the room for the attention of each row and each slot. */
+static bool take_alignment(struct writer *writer, const struct spec *target,
+                           const struct generation_config *config, struct arena *arena)
+{
+    const size_t source = writer->cache.source_tokens;
+    writer->layers = arena_alloc_array(arena, config->beams * (size_t)target->layers,
+                                       source * sizeof *writer->layers);
+    writer->alignment =
+        arena_alloc_array(arena, writer->cache.slots, source * sizeof *writer->alignment);
+    return writer->layers != NULL && writer->alignment != NULL;
+}
+
+enum err_code engine_write_room(struct engine_result *out, const struct engine_model *model,
+                                const struct engine_input *input, struct arena *arena,
+                                struct err *err)
+{
+    const struct spec *target = &model->stacks[1].spec;
+    const struct generation_config *config = &input->writing->config;
+    const struct generation_options options = {
+        .config = config, .kernels = model->stacks[1].kernels, .vocabulary = target->vocab_size};
+    const size_t slots = generation_slots(config);
+    const size_t cache = decoder_cache_bytes(target, input->tokens, slots);
+    struct writer *writer = arena_alloc_array(arena, 1, sizeof *writer);
+    void *memory = cache < SIZE_MAX ? arena_alloc_array(arena, 1, cache) : NULL;
+    out->rows = arena_alloc_array(arena, input->tokens, target->source * sizeof *out->rows);
+    if (writer == NULL || memory == NULL || out->rows == NULL)
+        return err_no_memory(err, cache);
+    *writer = (struct writer){.model = model, .arena = arena};
+    out->writer = writer;
+    decoder_cache_place(&writer->cache, target, input->tokens, (unsigned)slots, memory);
+    if (input->writing->aligns && !take_alignment(writer, target, config, arena))
+        return err_no_memory(err, slots * input->tokens * sizeof(float));
+    return generation_begin(&writer->generation, &options, arena, err);
+}
+
+/* The longest text of a token, some bytes for U+FFFD in place of a byte that is no text. */
+static size_t text_bytes(const struct engine_model *model, const struct generation_config *config)
+{
+    return (size_t)config->new_max * ((size_t)model->token_bytes + 3) + 1;
+}
+
+size_t engine_write_bytes(const struct engine_model *model, const struct engine_writing *writing,
+                          size_t tokens)
+{
+    const struct spec *target = &model->stacks[1].spec;
+    const struct generation_model sizes = sizes_of(model);
+    struct generation_config config = model->generation;
+    struct err err = {0};
+    if (writing != NULL && generation_config_ask(&config, &writing->asked, &sizes, &err))
+        return 0;
+    const size_t slots = generation_slots(&config), few = 16 * (size_t)ARENA_ALIGNMENT;
+    const size_t aligned = writing == NULL || !writing->aligns
+                               ? 0
+                               : (2 * slots + config.beams * (size_t)target->layers) * tokens;
+    const size_t answer =
+        GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + 2 * text_bytes(model, &config) +
+                                (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
+    return memory_sum(decoder_cache_bytes(target, tokens, slots),
+                      generation_bytes(&config, target->vocab_size) +
+                          (tokens * target->source + aligned) * sizeof(float) +
+                          sizeof(struct writer) + answer + few);
+}
+
+/* ---- steps ---- */
+
+bool engine_write_has_begun(const struct engine_result *result)
+{
+    return result->writer->has_begun;
+}
+
+void engine_write_begin(struct decoder_workspace *workspace, struct engine_result *result)
+{
+    struct writer *writer = result->writer;
+    const struct stack *stack = &writer->model->stacks[1];
+    decoder_begin(&stack->spec, &stack->weights, workspace, &writer->cache, result->rows,
+                  stack->spec.source);
+    writer->has_begun = true;
+}
+
+/* Makes the texts of a search that has ended. */
+static void take_texts(struct writer *writer, struct engine_result *result)
+{
+    const struct tokenizer *tokenizer = writer->model->stacks[1].pipeline.tokenizer;
+    const size_t source = writer->cache.source_tokens;
+    struct arena *arena = writer->arena;
+    struct generation_hypothesis found;
+    struct engine_text *texts = arena_alloc_array(arena, GENERATION_BEAMS_MAX, sizeof *texts);
+    struct err err = {0};
+    result->texts = texts;
+    result->text_count = 0;
+    for (unsigned i = 0; texts != NULL && generation_result(writer->generation, i, &found); i++) {
+        struct engine_text *text = &texts[i];
+        int32_t *ids = arena_alloc_array(arena, found.count + 1u, sizeof *ids);
+        float *logs = arena_alloc_array(arena, found.count + 1u, sizeof *logs);
+        float *alignment = writer->alignment == NULL
+                               ? NULL
+                               : arena_alloc_array(arena, found.count, source * sizeof *alignment);
+        *text = (struct engine_text){.ids = ids,
+                                     .probabilities = logs,
+                                     .count = found.count,
+                                     .score = found.score,
+                                     .alignment = alignment};
+        if (ids == NULL || logs == NULL || (writer->alignment != NULL && alignment == NULL))
+            break;
+        for (unsigned t = 0; t < found.count; t++) {
+            ids[t] = (int32_t)found.ids[t];
+            logs[t] = found.probabilities[t];
+            if (alignment != NULL)
+                memcpy(alignment + t * source, writer->alignment + found.slots[t] * source,
+                       source * sizeof *alignment);
+        }
+        if (tokenizer_decode(tokenizer, ids, found.count, true, &text->text, &text->len, arena,
+                             &err))
+            break;
+        result->text_count++;
+    }
+    result->is_finite = result->text_count > 0;
+    result->number = result->is_finite ? texts[0].score : 0;
+}
+
+/* Means of a row's attention over the layers. */
+static void take_alignment_row(struct writer *writer, unsigned row, uint32_t slot)
+{
+    const size_t source = writer->cache.source_tokens;
+    const unsigned layers = writer->model->stacks[1].spec.layers;
+    const float *from = writer->layers + row * layers * source;
+    float *to = writer->alignment + slot * source;
+    for (size_t t = 0; t < source; t++) {
+        float total = 0;
+        for (unsigned l = 0; l < layers; l++)
+            total += from[l * source + t];
+        to[t] = total / (float)layers;
+    }
+}
+
+/* The rows of several searches, which one step reads. */
+struct packed {
+    struct decoder_workspace *workspace;
+    struct decoder_row rows[ENGINE_WRITE_ROWS];
+    unsigned count;
+    unsigned searches;
+    struct engine_result *results[ENGINE_WRITE_ROWS];
+};
+
+static void finish(struct writer *writer, struct engine_result *result)
+{
+    result->task = ENGINE_GENERATE;
+    result->is_done = true;
+    take_texts(writer, result);
+}
+
+/* Reads the rows, and gives each search its logits. */
+static void run(struct packed *packed)
+{
+    struct decoder_workspace *w = packed->workspace;
+    struct generation_rows open;
+    struct err err = {0};
+    unsigned first = 0;
+    if (packed->count == 0)
+        return;
+    const struct stack *stack = &packed->results[0]->writer->model->stacks[1];
+    decoder_step(&stack->spec, &stack->weights, w, packed->rows, packed->count);
+    for (unsigned s = 0; s < packed->searches; s++) {
+        struct engine_result *result = packed->results[s];
+        struct writer *writer = result->writer;
+        const unsigned count = generation_rows(writer->generation, &open);
+        for (unsigned r = 0; writer->alignment != NULL && r < count; r++)
+            take_alignment_row(writer, r, open.row[r].slots[open.position]);
+        const enum err_code code = generation_take(
+            writer->generation, w->logits + first * w->logits_stride, w->logits_stride, &err);
+        first += count;
+        if (code != ERR_OK)
+            *result = (struct engine_result){.task = ENGINE_GENERATE,
+                                             .writer = writer,
+                                             .is_done = true,
+                                             .tokens = result->tokens};
+        else if (generation_rows(writer->generation, &open) == 0)
+            finish(writer, result);
+    }
+    packed->count = packed->searches = 0;
+}
+
+static void add(struct packed *packed, struct engine_result *result)
+{
+    struct writer *writer = result->writer;
+    struct generation_rows open;
+    const unsigned count = generation_rows(writer->generation, &open);
+    const size_t wide = (size_t)writer->model->stacks[1].spec.layers * writer->cache.source_tokens;
+    if (packed->count + count > ENGINE_WRITE_ROWS)
+        run(packed);
+    for (unsigned r = 0; r < count; r++)
+        packed->rows[packed->count++] = (struct decoder_row){
+            .cache = &writer->cache,
+            .token = (int32_t)open.row[r].token,
+            .before = open.position,
+            .slots = open.row[r].slots,
+            .alignment = writer->layers != NULL ? writer->layers + r * wide : NULL};
+    packed->results[packed->searches++] = result;
+}
+
+void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
+                       struct engine_result *const *results)
+{
+    struct packed packed = {.workspace = workspace};
+    for (unsigned r = 0; r < rows; r++)
+        if (!results[r]->is_done)
+            add(&packed, results[r]);
+    run(&packed);
+}
