@@ -1,5 +1,5 @@
-/* config.json of a checkpoint. */
-#include "engine/model/spec.h"
+/* config.json of a checkpoint: an encoder, or an encoder with a decoder. */
+#include "engine/model/decoder/pair_spec.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 
@@ -90,9 +90,34 @@ static void check_fit(struct spec *spec, unsigned image_size)
     FUZZ_CLAIM(spec_image_tokens(spec) == spec->patches + spec_image_specials(spec));
 }
 
+/* Sizes that tensors and tables of one side are laid out by. */
+static void check_side(const struct spec *spec)
+{
+    FUZZ_CLAIM(spec->heads >= 1 && spec->layers >= 1 && spec->layers <= 1024);
+    FUZZ_CLAIM(spec_head_width(spec) >= 1 && spec_heads_width(spec) <= 65536);
+    FUZZ_CLAIM(spec->intermediate >= 1 && spec->norm_eps > 0 && spec->hidden >= 1);
+    if (spec->family->kind == ENGINE_IMAGE)
+        return;
+    FUZZ_CLAIM(spec->vocab_size >= 1 && spec->positions <= 3 * 65536);
+    FUZZ_CLAIM(spec_text_tokens(spec) >= 3 && spec->pad_id + 1 < spec->positions);
+    FUZZ_CLAIM(spec->buckets == spec->relative.count);
+    for (long t = -1000; spec->buckets > 0 && t <= 1000; t++)
+        FUZZ_CLAIM(relative_bias_bucket(&spec->relative, t * 131) < spec->buckets);
+}
+
+static void check_pair(const struct spec *source, const struct spec *target)
+{
+    check_side(source);
+    check_side(target);
+    FUZZ_CLAIM(source->head == HEAD_STATES && target->head == HEAD_WORDS);
+    FUZZ_CLAIM(target->source == source->hidden && target->family->block.is_decoder);
+    FUZZ_CLAIM(!spec_shares_words(target) ||
+               (target->hidden == source->hidden && target->vocab_size == source->vocab_size));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct spec spec;
+    struct spec spec, target;
     struct arena arena;
     struct err err = {0};
     arena_init(&arena);
@@ -108,6 +133,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_encoder(&spec);
         check_text(&spec);
     }
+    fuzz_check_err(&err);
+    err = (struct err){0};
+    if (pair_spec_read(&spec, &target, fuzz_dir(), &err) == ERR_OK)
+        check_pair(&spec, &target);
     fuzz_check_err(&err);
     arena_deinit(&arena);
     return 0;

@@ -2,7 +2,7 @@
  *
  *     pair_spec_read(&source, &target, dir, &err);
  *     weights_open(&encoder, &source, checkpoint, ...);
- *     decoder_weights_open(&decoder, &target, &encoder, checkpoint, ...);    decoder.h
+ *     weights_open_target(&decoder, &target, &encoder, checkpoint, ...);
  *
  * Families (family/family_pairs.c):
  *     Marian     Junczys-Dowmunt et al. 2018      BART     Lewis et al. 2020
