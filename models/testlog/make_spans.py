@@ -2,13 +2,15 @@
 """Writes synthetic test logs with the spans of their fields: what attnd-train --task tag learns.
 
     python3 models/testlog/make_spans.py OUT [--seed 1] [--count 3000] [--validation 300] [--test 500]
-                                         [--real failing_dies.jsonl] [--encoder models/testlog-bert]
+                                         [--narrow] [--real failing_dies.jsonl] [--encoder models/testlog-bert]
 
 The logs are those of make_testlogs.py. While one is written, each field that is printed carries marks of
 its label (Number, Count, Text, Unit); they are taken out at the end, and where they were are the spans.
 So the truth does not depend on how a style prints a field. OUT receives train, validation, and of trained
-mechanisms again: fixed (six trained styles), drawn (layouts, each of its own) and style (the held-out style),
-one {"text", "spans", "style"} a line, with places in characters. real.jsonl holds the failing sections of
+mechanisms again: fixed (six trained styles), drawn (layouts, each of its own), style (the held-out style), wide
+(layouts of wide.py in kinds that are trained) and apart (in two kinds that never are), one {"text", "spans", "style"}
+a line, with places in characters. More than half of the logs to learn have layouts of wide.py, and half of the others
+have names of spelling.py; with --narrow none has. real.jsonl holds the failing sections of
 real dies, whose records say what each field is. The same seed and sizes give the same bytes. A log is cut
 with its marks, so a little earlier than that of make_testlogs.py. Needs Python 3 and nothing else.
 """
@@ -27,14 +29,18 @@ import layouts
 import make_testlogs
 import real
 import registry
+import spelling
 import story
 import styles
+import wide
 
 LABELS = ("test_number", "test_name", "pin", "value", "unit", "low_limit", "high_limit", "site", "x", "y",
           "hard_bin", "soft_bin", "lot", "wafer", "program", "product", "temperature")
 META = {"lot": "lot", "wafer": "wafer", "program": "program", "product": "product", "temp": "temperature"}
 OPEN, CLOSE = 0xE000, "\uE0FF"  # characters for private use: one for each label, and one behind a field
 UNIT = chr(OPEN + LABELS.index("unit"))
+LEARNT = ("train", "validation")
+SPACED = ("columns", "suites", "commas", "reader", "stamped")   # styles in which a name may have spaces
 
 
 def mark(label, text):
@@ -103,37 +109,80 @@ class Row(story.Row):
         super().__init__(test, die, None if value is None else Number(value, "value"), fault)
 
 
-def mark_case(case):
-    for test in case.product.tests:
-        test.number, test.name = Count(test.number, "test_number"), Text(test.name, "test_name")
-        test.pin, test.unit = Text(test.pin, "pin") if test.pin else "", Unit(test.unit)
-        test.low = None if test.low is None else Number(test.low, "low_limit")
-        test.high = None if test.high is None else Number(test.high, "high_limit")
+def respell(names, test, case):
+    """Gives a test, its pin and the pins of its faults names of their own."""
+    test.name, test.pin = names.test(test.name), names.pin(test.pin) if test.pin else ""
+    for fault in {id(die.fault[test]): die.fault[test] for die in case.dies if test in die.fault}.values():
+        fault.pins = [names.pin(pin) for pin in fault.pins]
+
+
+def mark_test(case, test):
+    """Marks a test and the pins of its faults, once."""
+    if isinstance(test.name, Text):
+        return
+    if Respelling.names:
+        respell(Respelling.names, test, case)
+    test.number, test.name = Count(test.number, "test_number"), Text(test.name, "test_name")
+    test.pin, test.unit = Text(test.pin, "pin") if test.pin else "", Unit(test.unit)
+    test.low = None if test.low is None else Number(test.low, "low_limit")
+    test.high = None if test.high is None else Number(test.high, "high_limit")
+    for die in case.dies:
+        if test in die.fault:
+            die.fault[test].pins = [p if isinstance(p, Text) else Text(p, "pin") for p in die.fault[test].pins]
+
+
+def mark_case(case, shown):
+    for test in shown + [test for test, _ in case.retests]:
+        mark_test(case, test)
     for die in case.dies:
         die.site, die.x, die.y = Count(die.site, "site"), Count(die.x, "x"), Count(die.y, "y")
-        for fault in die.fault.values():
-            fault.pins = [p if isinstance(p, Text) else Text(p, "pin") for p in fault.pins]
+
+
+class Mix:
+    """Shares of the logs to learn: layouts of wide.py, and respelled names among the others."""
+    wide, respelled = 0.55, 0.5
+
+
+class Respelling:
+    """The share of logs whose names are respelled, though their layout is not wide, and the names of this log."""
+    share, names = 0, None
+
+    @classmethod
+    def draw(cls, rng, style):
+        wide_style = isinstance(style, wide.Wide)
+        cls.names = spelling.Names(rng, wide_style or style.name in SPACED) \
+            if wide_style or (cls.share and rng.random() < cls.share) else None
 
 
 def install():
     """Lets the generator write marks."""
-    tell, bins, meta = story.tell, story.bins, story.meta
+    tell, bins, meta, decoy = story.tell, story.bins, story.meta, story.decoy
 
     def tell_marked(rng, case, style, shown):
-        mark_case(case)
+        Respelling.draw(rng, style)
+        mark_case(case, shown)
         return tell(rng, case, style, shown)
 
     def bins_marked(rng, dies, shown):
         return [(Count(h, "hard_bin"), Count(s, "soft_bin")) for h, s in bins(rng, dies, shown)]
 
+    def decoy_marked(rng, case):
+        test, values = decoy(rng, case)
+        mark_test(case, test)
+        return test, values
+
     def meta_marked(rng, product):
-        return {k: Text(str(v), META[k]) if k in META else v for k, v in meta(rng, product).items()}
+        told = meta(rng, product)
+        if Respelling.names:
+            told |= {k: Respelling.names.meta(k, str(told[k])) for k in META}
+        return {k: Text(str(v), META[k]) if k in META else v for k, v in told.items()}
 
     def unit_marked(self, prefix, unit):
         text = {"s": self.seconds, "Ohm": self.ohms}.get(unit, unit)
         return Text(f"{prefix}{str.__str__(text)}", "unit") if prefix or text else ""
 
-    story.tell, story.bins, story.meta, story.Row = tell_marked, bins_marked, meta_marked, Row
+    story.tell, story.bins, story.meta, story.decoy = tell_marked, bins_marked, meta_marked, decoy_marked
+    story.Row = Row
     layouts.Numbers.unit = unit_marked
 
 
@@ -161,6 +210,8 @@ def style_of(split, rng):
         return styles.HELD_OUT
     if split == "drawn":
         return layouts.draw(rng)
+    if split in ("wide", "apart") or (split in LEARNT and Mix.wide and rng.random() < Mix.wide):
+        return wide.draw(rng, split == "apart")
     if split == "fixed":
         return rng.choice([s for s in styles.STYLES if s is not styles.HELD_OUT])
     return make_testlogs.style_of(split, rng)
@@ -172,7 +223,11 @@ def line(place):
     rng = random.Random(f"{seed}/spans/{split}/{i}")
     _, function, needs = rng.choice(registry.trained(registry.LABELS[i % len(registry.LABELS)]))
     style = style_of(split, rng)
-    text, spans = take_marks(story.write(rng, function, needs, style))
+    Respelling.share = Mix.respelled if split in LEARNT else 0
+    while True:
+        text, spans = take_marks(story.write(rng, function, needs, style))
+        if not (issubclass(style, wide.Wide) and spelling.RESERVED.search(text)):
+            break       # else what was drawn apart has met in a mark of the held-out style
     return json.dumps({"text": text, "spans": spans, "style": style.name}) + "\n"
 
 
@@ -206,7 +261,9 @@ def write_encoder(source, out):
         for i, (p, b) in enumerate(zip(pieces, bare))), encoding="utf-8")
 
 
-def start():
+def start(narrow=False):
+    if narrow:
+        Mix.wide = Mix.respelled = 0
     registry.load()
     install()
 
@@ -218,13 +275,14 @@ def main():
     parser.add_argument("--count", type=int, default=3000, help="training logs")
     parser.add_argument("--validation", type=int, default=300)
     parser.add_argument("--test", type=int, default=500, help="logs of each of fixed, drawn and style")
+    parser.add_argument("--narrow", action="store_true", help="learn layouts and names of make_testlogs.py alone")
     parser.add_argument("--real", type=pathlib.Path, help="failing_dies.jsonl")
     parser.add_argument("--encoder", type=pathlib.Path, help="writes OUT/encoder, for spans that end within a word")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     sizes = {"train": options.count, "validation": options.validation, "fixed": options.test,
-             "drawn": options.test, "style": options.test}
-    with multiprocessing.Pool(initializer=start) as pool:
+             "drawn": options.test, "style": options.test, "wide": options.test, "apart": options.test}
+    with multiprocessing.Pool(initializer=start, initargs=(options.narrow,)) as pool:
         for split, count in sizes.items():
             made = pool.imap(line, ((split, options.seed, i) for i in range(count)), chunksize=50)
             (options.out / f"{split}.jsonl").write_text("".join(made), encoding="utf-8")

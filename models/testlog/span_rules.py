@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The simplest rival of a model of tags: a regular expression for each kind of line of the six trained styles.
 
-    python3 models/testlog/span_rules.py LISTS        # fixed, drawn, style and real.jsonl of make_spans.py
+    python3 models/testlog/span_rules.py LISTS        # fixed, drawn, wide, apart, style and real.jsonl of make_spans.py
 
 For each list it prints precision, recall and F1 of exact spans over all of them, as attnd-eval does. `told`: the rules
 are those of the style that a log has, which a fab would have to know; `guessed`: those that match most of its lines,
@@ -102,7 +102,7 @@ def score(rows, answer):
 
 def main():
     print("                  precision recall F1")
-    for name in ("fixed", "drawn", "style", "real"):
+    for name in ("fixed", "drawn", "wide", "apart", "style", "real"):
         path = pathlib.Path(sys.argv[1]) / f"{name}.jsonl"
         rows = [json.loads(line) for line in path.open(encoding="utf-8")] if path.exists() else []
         known = {"real": "reader"}

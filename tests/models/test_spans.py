@@ -9,12 +9,17 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "models" / "testlog"))
 import make_spans  # noqa: E402
 import span_rules  # noqa: E402
+import spelling  # noqa: E402
+import wide  # noqa: E402
 
 NUMBER = r"[-+]?[\d.]+(e[-+]?\d+)?"
 LOOKS = {"test_number": r"\d+", "value": NUMBER, "low_limit": NUMBER, "high_limit": NUMBER, "site": r"\d+",
          "x": r"-?\d+", "y": r"-?\d+", "hard_bin": r"\d+", "soft_bin": r"\d+", "wafer": r"\d+",
          "unit": r"[GMkmunp]?(V/us|Ohm|R|LSB|dB|UI|Hz|V|A|sec|S|F|C|%|W|b/s|bps)?", "pin": r"\S+", "lot": r"\w\d+(\.1|A)?",
          "product": r"[A-Z]{2}\d+", "temperature": r"-?\d+", "program": r"\w+\.\d+", "test_name": r"\S(.*\S)?"}
+DECIMAL = r"[-+]?[\d.,]+(e[-+]?\d+)?"
+WIDE_LOOKS = {"value": DECIMAL, "low_limit": DECIMAL, "high_limit": DECIMAL, "unit": r"[a-z/%]+", "lot": r"[\w.-]+",
+              "product": r"[\w./-]+", "program": r"[\w./-]+", "test_name": r"\S(.*\S)?"}
 
 
 class Spans(unittest.TestCase):
@@ -23,6 +28,32 @@ class Spans(unittest.TestCase):
         make_spans.start()
         cls.logs = {split: [make_spans.json.loads(make_spans.line((split, 3, i))) for i in range(30)]
                     for split in ("fixed", "drawn", "style")}
+        cls.wide = {split: [make_spans.json.loads(make_spans.line((split, 3, i))) for i in range(60)]
+                    for split in ("wide", "apart")}
+
+    def test_each_field_of_a_wide_layout_looks_as_its_label_says(self):
+        looks = LOOKS | WIDE_LOOKS
+        fields = [(s["label"], log["text"][s["start"]:s["end"]]) for logs in self.wide.values() for log in logs
+                  for s in log["spans"] if 0 < s["start"] and s["end"] < len(log["text"])]
+        self.assertEqual([f for f in fields if not re.fullmatch(looks[f[0]], f[1], re.I)], [])
+        self.assertEqual({label for label, _ in fields}, set(make_spans.LABELS))
+
+    def test_wide_layouts_write_nothing_that_only_the_held_out_style_writes(self):
+        told = [found.group() for logs in self.wide.values() for log in logs
+                if (found := spelling.RESERVED.search(log["text"]))]
+        self.assertEqual(told, [])
+        met = make_spans.json.loads(make_spans.line(("wide", 1, 145)))      # a verdict F between two asterisks
+        self.assertIsNone(spelling.RESERVED.search(met["text"]))
+        texts = [log["text"] for log in self.logs["style"]]
+        self.assertTrue(all(spelling.RESERVED.search(text) for text in texts))
+
+    def test_kinds_kept_apart_are_never_trained(self):
+        apart = {kind.name for kind in wide.APART}
+        self.assertEqual({log["style"] for log in self.wide["apart"]}, apart)
+        trained = {make_spans.style_of(split, make_spans.random.Random(f"{split}{i}")).name
+                   for split in ("train", "validation", "wide") for i in range(300)}
+        self.assertFalse(trained & (apart | {"flags"}))
+        self.assertLess({kind.name for kind in wide.TRAINED}, trained)
 
     def test_each_field_looks_as_its_label_says(self):
         odd = [(log["style"], s["label"], log["text"][s["start"]:s["end"]])
