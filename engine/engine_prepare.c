@@ -239,6 +239,8 @@ static enum err_code prepare_writing(const struct engine_model *model,
         tokenizer_encode_language(tokenizer, language, 0, source->bytes, source->len, interrupt,
                                   arena, &encoding, err))
         return err->code;
+    if (encoding.count == 0) /* an empty text is its end token, as for transformers */
+        return err_set(err, ERR_UNUSABLE, "the text has no token, nor a token that ends it");
     *out = windows_whole(&encoding);
     out->writing = writing;
     return ERR_OK;

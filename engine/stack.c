@@ -42,19 +42,23 @@ void stack_close(struct stack *stack)
 enum err_code stack_test(const struct stack *stack, struct err *err)
 {
     const struct weights *weights = &stack->weights;
-    enum { OF_LAYER = 5, OUTSIDE = 6 };
+    enum { OF_LAYER = 8, OUTSIDE = 7 };
     const struct linear *linears[STAGES_MAX * OF_LAYER + OUTSIDE] = {&weights->patch,
                                                                      &weights->pooler,
                                                                      &weights->classifier,
                                                                      &weights->projection,
                                                                      &weights->embedding_project,
-                                                                     &weights->mean_classifier};
+                                                                     &weights->mean_classifier,
+                                                                     &weights->output};
     unsigned count = OUTSIDE;
     for (unsigned i = 0; i < spec_stages(&stack->spec); i++) {
         const unsigned last = spec_end_layer(&stack->stages[i]) - 1;
         const struct layer *layer = &weights->layers[spec_block(&stack->spec, last)];
         linears[count++] = &layer->qkv;
         linears[count++] = &layer->attention_out;
+        linears[count++] = &layer->cross_query;
+        linears[count++] = &layer->cross_kv;
+        linears[count++] = &layer->cross_out;
         linears[count++] = &layer->mlp_in;
         linears[count++] = &layer->mlp_out;
         linears[count++] = &layer->merge;

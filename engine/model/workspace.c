@@ -57,10 +57,17 @@ static size_t vocabulary_numbers(const struct spec *spec)
     return spec->head == HEAD_SPARSE ? (size_t)HEAD_SPARSE_TOKENS * spec->vocab_size : 0;
 }
 
+/* Returns the most sequences of a batch: each has two tokens at least, but a text that is written
+ * from, which may be empty. */
+static size_t most_rows(const struct spec *spec, size_t tokens_max)
+{
+    return spec->head == HEAD_STATES ? tokens_max + 1 : tokens_max / 2 + 1;
+}
+
 /* Takes the head's memory, in the workspace of the last layers. */
 static enum err_code take_head(struct workspace *w, const struct spec *spec, struct err *err)
 {
-    size_t rows = w->tokens_max / 2 + 1, row = spec_row(spec);
+    const size_t rows = most_rows(spec, w->tokens_max), row = spec_row(spec);
     if (!is_last(spec))
         return ERR_OK;
     if (take(w, &w->cls, rows, pooled_columns(spec), err) ||
@@ -237,9 +244,9 @@ static enum err_code take_operands(struct workspace *w, const struct spec *spec,
 }
 
 /* Takes the batch's map: the starts of sequences, and the blocks of queries. */
-static enum err_code take_map(struct workspace *w, struct err *err)
+static enum err_code take_map(struct workspace *w, const struct spec *spec, struct err *err)
 {
-    size_t rows = w->tokens_max / 2 + 1;
+    const size_t rows = most_rows(spec, w->tokens_max);
     w->offset = arena_alloc_array(&w->arena, rows + 1, sizeof *w->offset);
     w->blocks = arena_alloc_array(&w->arena, rows, sizeof *w->blocks);
     w->parts_left = arena_alloc_array(&w->arena, rows, sizeof *w->parts_left);
@@ -276,9 +283,9 @@ static enum err_code open_stage(struct workspace *out, const struct spec *spec,
                               .pool_size_max = thread_pool_size(pool),
                               .tokens_max = tokens_max};
     arena_init(&out->arena);
-    if (take_map(out, err) || take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
-        take_operands(out, spec, encoder, err) || take_pruning(out, spec, err) ||
-        take_merging(out, spec, encoder, err))
+    if (take_map(out, spec, err) || take_matrices(out, spec, err) ||
+        take_qkv(out, spec, encoder, err) || take_operands(out, spec, encoder, err) ||
+        take_pruning(out, spec, err) || take_merging(out, spec, encoder, err))
         return err->code;
     return spec->stages != NULL ? patch_windows_open(&out->stage.windows, spec, &out->arena, err)
                                 : ERR_OK;
@@ -353,7 +360,7 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
     const size_t pruning =
         spec->token_pruning.full_layers > 0 ? sizeof(unsigned) + threads * sizeof(float) : 0;
     return tokens * (3 * hidden + context + mlp + qkv + operands + merging + pruning) +
-           (tokens / 2 + 2) * ((is_last(spec) ? head : 0) + map) + moves +
+           (most_rows(spec, tokens) + 1) * ((is_last(spec) ? head : 0) + map) + moves +
            embedded_floats(spec, tokens) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES + sentence;
 }

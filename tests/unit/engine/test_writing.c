@@ -277,6 +277,35 @@ START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
 }
 END_TEST
 
+/* An empty text is one token, as for transformers: as many as a session has tokens for. */
+START_TEST(a_batch_of_empty_texts_is_written)
+{
+    struct fixture f;
+    struct engine_writing writing = {.asked = generation_request_empty};
+    setup(&f, "t5-0");
+    const unsigned count = engine_describe(f.model)->tokens_max;
+    struct engine_input *inputs = arena_alloc_array(&f.arena, count, sizeof *inputs);
+    struct engine_result *results = arena_alloc_array(&f.arena, count, sizeof *results);
+    const struct engine_input **input_at = arena_alloc_array(&f.arena, count, sizeof *input_at);
+    struct engine_result **result_at = arena_alloc_array(&f.arena, count, sizeof *result_at);
+    writing.asked.max_new_tokens = 2;
+    for (unsigned i = 0; i < count; i++) {
+        ck_assert(!engine_prepare(f.model, text_source_with("", .writing = &writing), NULL,
+                                  &f.arena, &inputs[i], &f.err));
+        ck_assert_uint_eq(inputs[i].tokens, 1);
+        results[i] = room(&f, &inputs[i]);
+        input_at[i] = &inputs[i];
+        result_at[i] = &results[i];
+    }
+    engine_run(f.session, input_at, count, result_at);
+    for (unsigned i = 0; i < count; i++) {
+        ck_assert_uint_eq(results[i].text_count, 1);
+        ck_assert_str_eq(results[i].texts[0].text, results[0].texts[0].text);
+    }
+    drop(&f);
+}
+END_TEST
+
 static void refuse(struct fixture *f, const struct engine_source *source, const char *why)
 {
     struct engine_input input = {0};
@@ -323,6 +352,6 @@ START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 END_TEST
 
 SUITE("writing", texts_are_those_of_generate, alignments_are_the_cross_attention_of_each_token,
-      a_text_does_not_depend_on_what_shares_its_batch,
+      a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
       a_program_that_answers_no_texts_refuses_the_model)
