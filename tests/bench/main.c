@@ -5,6 +5,8 @@
  *     attnd-bench serve --models DIR
  *                                  a co-process for tests/bench/peer.py
  *     attnd-bench steps            one for tests/bench/train_peer.py
+ *     attnd-bench writing --models DIR [--dtype int8]
+ *                                  one for tests/bench/writing.py
  *     attnd-bench index            an index of a million vectors; not a part of everything
  */
 #include "engine/base/cpu.h"
@@ -21,6 +23,7 @@
 #include "tests/bench/offline.h"
 #include "tests/bench/serve.h"
 #include "tests/bench/steps.h"
+#include "tests/bench/writing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,12 +42,13 @@ enum {
     PART_STEPS = 64,
     PART_EXPLAIN = 128,
     PART_INDEX = 256,
+    PART_WRITING = 512,
     PARTS_ALL = PART_MACHINE | PART_KERNELS | PART_TRAINING | PART_MODELS | PART_EXPLAIN | PART_HTTP
 };
 
 struct bench {
     unsigned parts, threads;
-    const char *bert, *vit, *models, *work, *texts;
+    const char *bert, *vit, *models, *dtype, *work, *texts;
     double seconds, ort_ms;
     char bert_made[256], vit_made[256];
 };
@@ -59,7 +63,8 @@ static enum err_code add_part(const struct cli_option *option, void *target, con
         unsigned part;
     } parts[] = {{"machine", PART_MACHINE}, {"kernels", PART_KERNELS}, {"training", PART_TRAINING},
                  {"models", PART_MODELS},   {"http", PART_HTTP},       {"serve", PART_SERVE},
-                 {"steps", PART_STEPS},     {"explain", PART_EXPLAIN}, {"index", PART_INDEX}};
+                 {"steps", PART_STEPS},     {"explain", PART_EXPLAIN}, {"index", PART_INDEX},
+                 {"writing", PART_WRITING}};
     (void)option;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
@@ -68,7 +73,8 @@ static enum err_code add_part(const struct cli_option *option, void *target, con
         }
     return err_set(
         err, ERR_UNUSABLE,
-        "parts are machine, kernels, training, models, explain, http, serve, steps and index");
+        "parts are machine, kernels, training, models, explain, http, serve, steps, index and "
+        "writing");
 }
 
 #define FIELD(field) CLI_FIELD(struct bench, field)
@@ -85,7 +91,9 @@ static const struct cli_option options[] = {
     {.name = "models",
      FIELD(models),
      .value = "DIR",
-     .help = "serve: where KIND-base lies for each kind that is asked for."},
+     .help = "serve: where KIND-base lies for each kind that is asked for. writing: a model that "
+             "writes."},
+    {.name = "dtype", FIELD(dtype), .value = "NAME", .help = "writing: f32, bf16 or int8."},
     {.name = "threads",
      FIELD(threads),
      .value = "N",
@@ -118,8 +126,9 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {
     .program = "attnd-bench",
-    .usage = "attnd-bench [machine|kernels|training|models|explain|http|serve|steps|index]... "
-             "[OPTION]...",
+    .usage =
+        "attnd-bench [machine|kernels|training|models|explain|http|serve|steps|index|writing]... "
+        "[OPTION]...",
     .summary = "Measures the machine, the kernels and the models, each beside its limit.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
@@ -181,6 +190,10 @@ static enum err_code run(struct bench *bench, struct err *err)
     if (bench->parts & PART_SERVE) {
         struct serve_options serve = {bench->models, bench->threads};
         return serve_run(&serve, stdin, stdout, err);
+    }
+    if (bench->parts & PART_WRITING) {
+        struct writing_options writing = {bench->models, bench->dtype, bench->threads};
+        return writing_run(&writing, stdin, stdout, err);
     }
     if (bench->parts & PART_STEPS)
         return steps_run(bench->threads, stdin, stdout, err);
