@@ -54,7 +54,7 @@ static void answer(struct batch *batch, const struct engine_model *model, const 
     if (sscanf(line, "%u %u %u %u", &question.rows, &question.beams, &question.words,
                &question.tokens) != 4 ||
         question.rows == 0 || question.rows > ROWS_MAX || question.words > WORDS_MAX)
-        err_set(&err, ERR_UNUSABLE, "expected: ROWS (1 to %d) BEAMS SOURCE (to %d) TOKENS",
+        err_set(&err, ERR_UNUSABLE, "expected: ROWS (1 to %d) BEAMS WORDS (to %d) TOKENS",
                 ROWS_MAX, WORDS_MAX);
     else
         prepare(batch, model, &question, &arena, &err);
