@@ -284,7 +284,7 @@ enum err_code tokenizer_decode(const struct tokenizer *tokenizer, const int32_t 
                                bool skips_specials, const char **text, size_t *len,
                                struct arena *arena, struct err *err)
 {
-    char *out;
+    char *out = NULL;
     if (tokenizer->steps->slow.class != 0
             ? decode_slow(tokenizer, ids, count, skips_specials, &out, len, arena, err)
             : decode_fast(tokenizer, ids, count, skips_specials, &out, len, arena, err))
