@@ -53,8 +53,11 @@ static const char convolution[] = "a convolutional network, and has no attention
                                   "fine-tune a vision transformer on the same images";
 static const char decoder[] = "a decoder that predicts the next token: fine-tune an encoder on the "
                               "same texts";
-static const char sequence[] = "an encoder with a decoder that writes text: fine-tune an encoder "
-                               "alone on the same texts";
+static const char sequence[] =
+    "an encoder with a decoder that writes text: attnd-predict answers with it if its class is "
+    "...ForConditionalGeneration, MarianMTModel or VisionEncoderDecoderModel; other programs do "
+    "not "
+    "yet";
 static const char recurrent[] = "not a transformer, and has no attention to explain: fine-tune an "
                                 "encoder on the same texts";
 static const char sound[] = "for sound; texts and images are served";
@@ -90,12 +93,15 @@ static const struct {
     {"qwen2", decoder},
     {"qwen3", decoder},
     {"bart", sequence},
+    {"m2m_100", sequence},
     {"marian", sequence},
     {"mbart", sequence},
     {"mt5", sequence},
     {"pegasus", sequence},
     {"t5", sequence},
-    {"umt5", sequence},
+    {"umt5", "an encoder with a decoder that writes text, and not one of the families that "
+             "attnd-predict answers with"},
+    {"vision-encoder-decoder", sequence},
     {"mamba", recurrent},
     {"rwkv", recurrent},
     {"hubert", sound},
