@@ -345,10 +345,11 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
     if (other == NULL)
         return dtype_choice_make(choice, options->dtype != NULL ? options->dtype : "f32",
                                  options->linear_backend, err);
-    *choice = (struct dtype_choice){.encoder = other->stacks[0].encoder,
-                                    .precision = other->stacks[0].encoder->precision,
-                                    .other = linear_backend_find_plain(options->linear_backend),
-                                    .kernels = other->stacks[0].kernels};
+    *choice =
+        (struct dtype_choice){.encoder = other->stacks[0].encoder,
+                              .precision = other->stacks[0].encoder->precision,
+                              .other = linear_backend_find_plain(options->linear_backend),
+                              .kernels = other->stacks[0].kernels};
     if (other->info.dtype_reason != NULL)
         snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);
     return ERR_OK;
@@ -366,6 +367,8 @@ static enum err_code open_pair(struct engine_model *model, const char *dir,
                        "program does not yet");
     if (options->token_pruning != NULL && strcmp(options->token_pruning, "none") != 0)
         return err_set(err, ERR_UNSUPPORTED, "token_pruning: not of a model that writes texts");
+    if (options->class_prior != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "class_prior: not of a model that writes texts");
     if (choose(choice, options, err) || pair_spec_read(&source->spec, &target->spec, dir, err) ||
         dtype_choice_pin(choice, options->linear_backend, &source->spec, err) ||
         pipeline_fit(&source->spec, dir, err) ||

@@ -397,8 +397,8 @@ struct engine_result {
         *extraction; /* answers: room, and found[0 .. answer_count); NULL: not wanted */
     unsigned answer_count;
     struct writer *writer;           /* generate: the search; NULL: not wanted */
-    const struct engine_text *texts; /* generate: [text_count] the best first, in the arena of
-                                        engine_result_rows */
+    const struct engine_text *texts; /* generate: [text_count] the best first, made by
+                                        engine_result_texts */
     unsigned text_count;
     float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
     float *logits;         /* NULL: not wanted, and no scores are */
@@ -444,6 +444,11 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
 enum err_code engine_result_rows(struct engine_result *out, const struct engine_model *model,
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err);
+/* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts. A step allocates
+ * nothing, so they are made here, by any thread; engine_need counts them in its answer.
+ * ERR_NO_MEMORY; ERR_UNSUPPORTED for a tokenizer that cannot decode. */
+enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
+                                  struct err *err);
 /* Rows that the model answers an input with; 0: its head answers the whole input. */
 unsigned engine_rows(const struct engine_model *model, const struct engine_input *input);
 

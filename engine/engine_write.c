@@ -16,7 +16,6 @@ struct writing_input {
 
 struct writer {
     const struct engine_model *model;
-    struct arena *arena; /* of its texts */
     struct generation *generation;
     struct decoder_cache cache;
     float *layers; /* [beams][layers][source tokens] attention of a step's rows; NULL: not wanted */
@@ -138,7 +137,7 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     out->rows = arena_alloc_array(arena, input->tokens, target->source * sizeof *out->rows);
     if (writer == NULL || memory == NULL || out->rows == NULL)
         return err_no_memory(err, cache);
-    *writer = (struct writer){.model = model, .arena = arena};
+    *writer = (struct writer){.model = model};
     out->writer = writer;
     decoder_cache_place(&writer->cache, target, input->tokens, (unsigned)slots, memory);
     if (input->writing->aligns && !take_alignment(writer, target, config, arena))
@@ -190,47 +189,6 @@ void engine_write_begin(struct decoder_workspace *workspace, struct engine_resul
     writer->has_begun = true;
 }
 
-/* Makes the texts of a search that has ended. */
-static void take_texts(struct writer *writer, struct engine_result *result)
-{
-    const struct tokenizer *tokenizer = writer->model->stacks[1].pipeline.tokenizer;
-    const size_t source = writer->cache.source_tokens;
-    struct arena *arena = writer->arena;
-    struct generation_hypothesis found;
-    struct engine_text *texts = arena_alloc_array(arena, GENERATION_BEAMS_MAX, sizeof *texts);
-    struct err err = {0};
-    result->texts = texts;
-    result->text_count = 0;
-    for (unsigned i = 0; texts != NULL && generation_result(writer->generation, i, &found); i++) {
-        struct engine_text *text = &texts[i];
-        int32_t *ids = arena_alloc_array(arena, found.count + 1u, sizeof *ids);
-        float *logs = arena_alloc_array(arena, found.count + 1u, sizeof *logs);
-        float *alignment = writer->alignment == NULL
-                               ? NULL
-                               : arena_alloc_array(arena, found.count, source * sizeof *alignment);
-        *text = (struct engine_text){.ids = ids,
-                                     .probabilities = logs,
-                                     .count = found.count,
-                                     .score = found.score,
-                                     .alignment = alignment};
-        if (ids == NULL || logs == NULL || (writer->alignment != NULL && alignment == NULL))
-            break;
-        for (unsigned t = 0; t < found.count; t++) {
-            ids[t] = (int32_t)found.ids[t];
-            logs[t] = found.probabilities[t];
-            if (alignment != NULL)
-                memcpy(alignment + t * source, writer->alignment + found.slots[t] * source,
-                       source * sizeof *alignment);
-        }
-        if (tokenizer_decode(tokenizer, ids, found.count, true, &text->text, &text->len, arena,
-                             &err))
-            break;
-        result->text_count++;
-    }
-    result->is_finite = result->text_count > 0;
-    result->number = result->is_finite ? texts[0].score : 0;
-}
-
 /* Means of a row's attention over the layers. */
 static void take_alignment_row(struct writer *writer, unsigned row, uint32_t slot)
 {
@@ -255,13 +213,6 @@ struct packed {
     struct engine_result *results[ENGINE_WRITE_ROWS];
 };
 
-static void finish(struct writer *writer, struct engine_result *result)
-{
-    result->task = ENGINE_GENERATE;
-    result->is_done = true;
-    take_texts(writer, result);
-}
-
 /* Reads the rows, and gives each search its logits. */
 static void run(struct packed *packed)
 {
@@ -282,13 +233,12 @@ static void run(struct packed *packed)
         const enum err_code code = generation_take(
             writer->generation, w->logits + first * w->logits_stride, w->logits_stride, &err);
         first += count;
-        if (code != ERR_OK)
-            *result = (struct engine_result){.task = ENGINE_GENERATE,
-                                             .writer = writer,
-                                             .is_done = true,
-                                             .tokens = result->tokens};
-        else if (generation_rows(writer->generation, &open) == 0)
-            finish(writer, result);
+        struct generation_hypothesis best;
+        result->task = ENGINE_GENERATE;
+        result->is_done = code != ERR_OK || generation_rows(writer->generation, &open) == 0;
+        result->is_finite =
+            code == ERR_OK && result->is_done && generation_result(writer->generation, 0, &best);
+        result->number = result->is_finite ? best.score : 0;
     }
     packed->count = packed->searches = 0;
 }
@@ -319,4 +269,52 @@ void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
         if (!results[r]->is_done)
             add(&packed, results[r]);
     run(&packed);
+}
+
+/* ---- texts ---- */
+
+/* Copies a hypothesis, which the search overwrites, and decodes it. */
+static enum err_code take_text(const struct writer *writer,
+                               const struct generation_hypothesis *found, struct engine_text *out,
+                               struct arena *arena, struct err *err)
+{
+    const size_t source = writer->cache.source_tokens;
+    int32_t *ids = arena_alloc_array(arena, found->count + 1u, sizeof *ids);
+    float *logs = arena_alloc_array(arena, found->count + 1u, sizeof *logs);
+    float *alignment = writer->alignment == NULL
+                           ? NULL
+                           : arena_alloc_array(arena, found->count, source * sizeof *alignment);
+    if (ids == NULL || logs == NULL || (writer->alignment != NULL && alignment == NULL))
+        return err_no_memory(err, found->count * (sizeof *ids + sizeof *logs));
+    for (unsigned t = 0; t < found->count; t++) {
+        ids[t] = (int32_t)found->ids[t];
+        logs[t] = found->probabilities[t];
+        if (alignment != NULL)
+            memcpy(alignment + t * source, writer->alignment + found->slots[t] * source,
+                   source * sizeof *alignment);
+    }
+    *out = (struct engine_text){.ids = ids,
+                                .probabilities = logs,
+                                .count = found->count,
+                                .score = found->score,
+                                .alignment = alignment};
+    return tokenizer_decode(writer->model->stacks[1].pipeline.tokenizer, ids, found->count, true,
+                            &out->text, &out->len, arena, err);
+}
+
+enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
+                                  struct err *err)
+{
+    struct generation_hypothesis found;
+    struct engine_text *texts = arena_alloc_array(arena, GENERATION_BEAMS_MAX, sizeof *texts);
+    if (texts == NULL)
+        return err_no_memory(err, GENERATION_BEAMS_MAX * sizeof *texts);
+    result->texts = texts;
+    result->text_count = 0;
+    while (generation_result(result->writer->generation, result->text_count, &found)) {
+        if (take_text(result->writer, &found, &texts[result->text_count], arena, err))
+            return err->code;
+        result->text_count++;
+    }
+    return ERR_OK;
 }

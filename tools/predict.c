@@ -34,6 +34,7 @@ struct predict {
     struct vector_form vector;
     struct engine_writing writing;
     bool is_asked_to_write; /* an option of writing is given */
+    bool has_top_k;         /* --top-k is given */
     bool json, raw_logits;
     bool explain;
     struct explain_options how;
@@ -144,6 +145,7 @@ static enum err_code set_top_k(const struct cli_option *option, void *target, co
                                struct err *err)
 {
     (void)option;
+    ((struct predict *)target)->has_top_k = true;
     return answer_words_top_k(value, &((struct predict *)target)->top_k, err);
 }
 
@@ -491,9 +493,13 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     engine_run(predict->session, &(const struct engine_input *){input}, 1,
                &(struct engine_result *){&predict->result});
     if (!predict->result.is_finite && predict->result.task == ENGINE_GENERATE)
-        return err_set(err, ERR_INTERNAL, "the model wrote no text");
+        return err_set(err, ERR_INTERNAL,
+                       "the model wrote no text, or gave a score that is not a finite number");
     if (!predict->result.is_finite)
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+    if (predict->result.task == ENGINE_GENERATE &&
+        engine_result_texts(&predict->result, arena, err))
+        return err->code;
     vector_form_scale(&predict->vector, engine_describe(model), input, &predict->result);
     if (!predict->explain)
         return ERR_OK;
@@ -572,6 +578,11 @@ static enum err_code open_all(void *target, struct err *err)
     const struct engine_info *info = engine_describe(predict->model);
     if (info->dtype_reason != NULL)
         fprintf(stderr, "attnd-predict: dtype %s\n", info->dtype_reason);
+    if (info->task == ENGINE_GENERATE && predict->has_top_k)
+        return err_set(
+            err, ERR_UNUSABLE,
+            "--top-k: a model that writes has no labels; --num-return-sequences says how "
+            "many texts are answered");
     if (vector_form_check(&predict->vector, info, err))
         return err_prefix(err, "%s: ", predict->dir);
     predict->reader.model = answering(predict);

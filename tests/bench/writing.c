@@ -54,16 +54,21 @@ static void answer(struct batch *batch, const struct engine_model *model, const 
     if (sscanf(line, "%u %u %u %u", &question.rows, &question.beams, &question.words,
                &question.tokens) != 4 ||
         question.rows == 0 || question.rows > ROWS_MAX || question.words > WORDS_MAX)
-        err_set(&err, ERR_UNUSABLE, "expected: ROWS (1 to %d) BEAMS WORDS (to %d) TOKENS",
-                ROWS_MAX, WORDS_MAX);
+        err_set(&err, ERR_UNUSABLE, "expected: ROWS (1 to %d) BEAMS WORDS (to %d) TOKENS", ROWS_MAX,
+                WORDS_MAX);
     else
         prepare(batch, model, &question, &arena, &err);
     if (err.code == ERR_OK) {
         const uint64_t began = clock_now_ns();
         engine_run(batch->session, batch->input_at, batch->rows, batch->result_at);
-        fprintf(out, "%.3f %u", (double)(clock_now_ns() - began) * 1e-6, batch->inputs[0].tokens);
-        const struct engine_result *first = &batch->results[0];
-        for (unsigned t = 0; first->text_count > 0 && t < first->texts[0].count; t++)
+        const double ms = (double)(clock_now_ns() - began) * 1e-6;
+        struct engine_result *first = &batch->results[0];
+        if (!first->is_finite)
+            err_set(&err, ERR_INTERNAL, "no text was written");
+        else
+            engine_result_texts(first, &arena, &err);
+        fprintf(out, "%.3f %u", ms, batch->inputs[0].tokens);
+        for (unsigned t = 0; err.code == ERR_OK && t < first->texts[0].count; t++)
             fprintf(out, " %d", first->texts[0].ids[t]);
         fprintf(out, "\n");
     } else {

@@ -169,7 +169,14 @@ enum err_code pair_spec_read(struct spec *source, struct spec *target, const cha
     char path[PATH_MAX];
     struct json_t *config = NULL;
     *source = *target = (struct spec){0};
-    if (directory_check(dir, err) || file_path(path, dir, "config.json", err))
+    bool has_settings;
+    if (directory_check(dir, err) || file_path(path, dir, "attnd.json", err) ||
+        file_exists(path, &has_settings, err))
+        return err->code;
+    if (has_settings)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "attnd.json: it is not read yet beside a model that writes texts");
+    if (file_path(path, dir, "config.json", err))
         return err->code;
     if (doc_parse_file(&config, path, FILE_BYTES_MAX, err) ||
         read_pair(source, target, config, err)) {

@@ -143,8 +143,11 @@ static struct engine_result write_one(struct fixture *f, const struct json_t *on
     prepare(f, one, &writing, input, &need);
     const size_t prepared = f->arena.bytes;
     struct engine_result result = room(f, input);
+    const size_t taken = f->arena.bytes;
     engine_run(f->session, (const struct engine_input *[]){input}, 1,
                (struct engine_result *[]){&result});
+    ck_assert_uint_eq(f->arena.bytes, taken);
+    ck_assert(!engine_result_texts(&result, &f->arena, &f->err));
     ck_assert_uint_le(prepared - before, need.kept);
     ck_assert_uint_le(f->arena.bytes - prepared, need.answer);
     ck_assert(result.is_done && result.is_finite && result.task == ENGINE_GENERATE);
@@ -268,6 +271,8 @@ START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
         for (unsigned i = 0; i < count; i++) {
             struct engine_result alone = room(&f, &inputs[i]);
             engine_run(f.session, &input_at[i], 1, (struct engine_result *[]){&alone});
+            ck_assert(!engine_result_texts(&alone, &f.arena, &f.err));
+            ck_assert(!engine_result_texts(&results[i], &f.arena, &f.err));
             ck_assert_uint_eq(alone.text_count, results[i].text_count);
             ck_assert_str_eq(alone.texts[0].text, results[i].texts[0].text);
             ck_assert_mem_eq(&alone.texts[0].score, &results[i].texts[0].score, sizeof(float));
@@ -299,6 +304,7 @@ START_TEST(a_batch_of_empty_texts_is_written)
     }
     engine_run(f.session, input_at, count, result_at);
     for (unsigned i = 0; i < count; i++) {
+        ck_assert(!engine_result_texts(&results[i], &f.arena, &f.err));
         ck_assert_uint_eq(results[i].text_count, 1);
         ck_assert_str_eq(results[i].texts[0].text, results[0].texts[0].text);
     }
@@ -338,6 +344,25 @@ START_TEST(options_of_writing_are_obeyed_or_refused_by_name)
 }
 END_TEST
 
+START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
+{
+    struct fixture f = {0};
+    char dir[PATH_BYTES];
+    gather(&f, "t5-0", dir);
+    const struct engine_options prior = {.writes_texts = true, .class_prior = "equal"};
+    ck_assert_int_eq(engine_open(&f.model, dir, &prior, &f.err), ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(f.err.text, "class_prior") != NULL, "%s", f.err.text);
+    f.err = (struct err){0};
+    if (getenv("ATTND_GOLDEN") == NULL) { /* the directory is ours */
+        tempdir_write(&f.dir, "attnd.json", "{}", 2);
+        const struct engine_options plain = {.writes_texts = true};
+        ck_assert_int_eq(engine_open(&f.model, dir, &plain, &f.err), ERR_UNSUPPORTED);
+        ck_assert_msg(strstr(f.err.text, "attnd.json") != NULL, "%s", f.err.text);
+    }
+    tempdir_close(&f.dir);
+}
+END_TEST
+
 START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 {
     struct fixture f = {0};
@@ -354,4 +379,5 @@ END_TEST
 SUITE("writing", texts_are_those_of_generate, alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
+      what_a_model_that_writes_cannot_obey_is_refused_by_name,
       a_program_that_answers_no_texts_refuses_the_model)

@@ -1,5 +1,5 @@
-/* What a search relies on: a row's numbers are its own, hypotheses share slots, and the memory is
- * what was told. */
+/* Steps of a decoder, as a search relies on them: a row's numbers are its own, hypotheses share
+ * slots, and the memory is as told. */
 #include "tests/support/pair_model.h"
 #include "tests/support/suite.h"
 
