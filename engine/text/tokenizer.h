@@ -106,16 +106,16 @@ enum err_code tokenizer_decode(const struct tokenizer *tokenizer, const int32_t 
                                bool skips_specials, const char **text, size_t *len,
                                struct arena *arena, struct err *err);
 
-/* The same into room[room_bytes], without taking memory, for a tokenizer whose decoder is supported:
- * tokenizer_decode_bytes of the strings of these tokens, or of longer ones and more. */
+/* The same into room[room_bytes], without taking memory, for a tokenizer whose decoder is
+ * supported: tokenizer_decode_bytes of the strings of these tokens, or of longer ones and more. */
 const char *tokenizer_decode_into(const struct tokenizer *tokenizer, const int32_t *ids,
                                   size_t count, bool skips_specials, char *room, size_t room_bytes,
                                   size_t *len);
 /* The room for `count` tokens whose strings have so many bytes together. */
 size_t tokenizer_decode_bytes(const struct tokenizer *tokenizer, size_t bytes, size_t count);
 
-/* (*bytes)[(*offset)[id] .. (*offset)[id + 1]) <- what each of `count` tokens adds to a text that is
- * decoded without special tokens: as its first one, or behind others. A sequence of them is the
+/* (*bytes)[(*offset)[id] .. (*offset)[id + 1]) <- what each of `count` tokens adds to a text that
+ * is decoded without special tokens: as its first one, or behind others. A sequence of them is the
  * decoded text, but for bytes that are no UTF-8, what clean_up_tokenization_spaces takes away, and
  * white space at the ends if the tokenizer strips it. Nothing: the token is special, no token has
  * the id, or the tokenizer puts spaces around it. In the arena. ERR_UNSUPPORTED for a decoder that

@@ -1,5 +1,5 @@
-/* writing_fixture.h - the golden checkpoints of models that write, opened through the engine's door.
- * ATTND_GOLDEN names a directory with whole checkpoints; without it each is put together from
+/* writing_fixture.h - the golden checkpoints of models that write, opened through the engine's
+ * door. ATTND_GOLDEN names a directory with whole checkpoints; without it each is put together from
  * tests/data/golden and tests/data/recoding. Failures end the test. Threads: one at a time. */
 #ifndef ATTND_TESTS_SUPPORT_WRITING_FIXTURE_H
 #define ATTND_TESTS_SUPPORT_WRITING_FIXTURE_H

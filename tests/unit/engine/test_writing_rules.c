@@ -1,6 +1,6 @@
 /* Rules of a text that is written, on the tokenizers of all golden checkpoints: what is answered
- * obeys them by a matcher that is not ours (POSIX regexec), a search that finds nothing says so, and
- * what cannot be obeyed is refused by name. */
+ * obeys them by a matcher that is not ours (POSIX regexec), a search that finds nothing says so,
+ * and what cannot be obeyed is refused by name. */
 #include "engine/base/doc.h"
 #include "engine/generate/automaton.h"
 #include "engine/generate/pattern.h"
@@ -91,7 +91,7 @@ static void add_parts(struct maker *maker, unsigned depth)
     }
 }
 
-/* Draws a pattern that is within the limits, and not all of whose texts have white space at an end. */
+/* Draws a pattern within the limits, of whose texts not all have white space at an end. */
 static void draw_pattern(struct maker *maker, struct arena *arena)
 {
     struct automaton all, trimmed;
