@@ -261,12 +261,29 @@ struct engine_question {
     bool keeps_tokens;   /* align_to_words false */
 };
 
+/* Check characters at the end of a text. */
+enum engine_checksum {
+    ENGINE_CHECKSUM_NONE,
+    ENGINE_CHECKSUM_SEMI_M13 /* of a wafer's mark: fab/semi_check.h */
+};
+#define ENGINE_CHECKSUM_NAMES "semi-m13"
+bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out);
+
 /* How a model of ENGINE_GENERATE writes, beside its generation_config.json. */
 struct engine_writing {
     struct generation_request asked; /* begins as generation_request_empty */
     const char *source_language;     /* of the text: a code of the tokenizer's; NULL: the usual */
     const char *target_language;     /* to write in; NULL: the usual one */
     bool aligns;                     /* wanted: engine_text's alignment */
+
+    /* Rules of the text. The search follows only hypotheses that may still obey all of them, and
+     * answers only texts that do. Their limits are in generate/pattern.h and automaton.h. */
+    const char *pattern; /* [pattern_len] a regular expression for the whole text; NULL: none */
+    size_t pattern_len;
+    const char *const *allowed; /* [allowed_count] texts, of which it is one; NULL: any */
+    unsigned allowed_count;
+    bool copies_numbers; /* each number, a longest run of 0 to 9, is one of the source text */
+    enum engine_checksum checksum;
 };
 
 /* An input of a model: a text, two texts or a picture. Borrowed: it must outlive the call. */
@@ -397,12 +414,15 @@ struct engine_result {
     struct extraction
         *extraction; /* answers: room, and found[0 .. answer_count); NULL: not wanted */
     unsigned answer_count;
-    struct writer *writer;           /* generate: the search; NULL: not wanted */
-    const struct engine_text *texts; /* generate: [text_count] the best first, made by
+    struct writer *writer;              /* generate: the search; NULL: not wanted */
+    const struct engine_text *texts;    /* generate: [text_count] the best first, made by
                                         engine_result_texts */
-    unsigned text_count;
-    float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
-    float *logits;         /* NULL: not wanted, and no scores are */
+    unsigned text_count;                /* 0: no text was found that obeys the rules, and then: */
+    const char *broken_rule;            /* "pattern", "allowed", "copy_numbers" or "checksum" */
+    const struct engine_text *rejected; /* the best text that broke it, or was cut before it obeyed;
+                                           NULL: there is none */
+    float *vector;                      /* [vector_size] of an embedding; NULL: not wanted */
+    float *logits;                      /* NULL: not wanted, and no scores are */
     float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */
     const float *features; /* [feature_size] below; the session's, until it runs again */
 
@@ -446,9 +466,9 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
 enum err_code engine_result_rows(struct engine_result *out, const struct engine_model *model,
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err);
-/* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts. A step allocates
- * nothing, so they are made here, by any thread; engine_need counts them in its answer.
- * ERR_NO_MEMORY; ERR_UNSUPPORTED for a tokenizer that cannot decode. */
+/* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts, or, where no
+ * text obeys the rules of the request, broken_rule and rejected. A step allocates nothing, so they
+ * are made here, by any thread; engine_need counts them in its answer. ERR_NO_MEMORY. */
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err);
 /* Rows that the model answers an input with; 0: its head answers the whole input. */

@@ -4,6 +4,7 @@
 #define ATTND_ENGINE_ENGINE_STATE_H
 
 #include "engine/engine.h"
+#include "engine/generate/output_check.h"
 #include "engine/model/decoder/decoder.h"
 #include "engine/ngrams/ngram_table.h"
 #include "engine/stack.h"
@@ -31,6 +32,7 @@ struct engine_model {
     struct ngram_table ngrams;           /* its weight is NULL: the encoder answers alone */
     struct generation_config generation; /* of a model that writes */
     unsigned token_bytes;                /* of its longest token, as a string */
+    struct token_texts texts, first_texts; /* what its tokens add to a text */
     struct engine_info info;
     struct arena arena;
 };

@@ -478,20 +478,32 @@ static json_t *alignment_of(const struct explanation *explanation)
     return whole(array, failed);
 }
 
-/* The best text, and the others if more than one was asked for. */
+/* A text that was written, as {"output", "score"}. */
+static json_t *written(const struct engine_text *text)
+{
+    struct builder row = build();
+    add(&row, "output", json_stringn(text->text, text->len));
+    add(&row, "score", json_real((double)text->score));
+    return built(&row);
+}
+
+/* The best text, and the others if more than one was asked for; or why there is none. */
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
+    if (result->text_count == 0) {
+        add(reply, "output", json_null());
+        add(reply, "broken_rule", json_string(result->broken_rule));
+        if (result->rejected != NULL)
+            add(reply, "rejected", written(result->rejected));
+        return;
+    }
     json_t *others = result->text_count > 1 ? json_array() : NULL;
     bool failed = result->text_count > 1 && others == NULL;
     add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
     add(reply, "score", json_real((double)result->texts[0].score));
-    for (unsigned i = 1; !failed && i < result->text_count; i++) {
-        struct builder row = build();
-        add(&row, "output", json_stringn(result->texts[i].text, result->texts[i].len));
-        add(&row, "score", json_real((double)result->texts[i].score));
-        append(others, &failed, built(&row));
-    }
+    for (unsigned i = 1; !failed && i < result->text_count; i++)
+        append(others, &failed, written(&result->texts[i]));
     if (result->text_count > 1)
         add(reply, "alternatives", whole(others, failed));
     if (answer->explanation != NULL)

@@ -94,7 +94,7 @@ static const struct room {
      {"engine/explain", "engine/prepare", "engine/model", "engine/model/config", "engine/content",
       "engine/model/decoder", "engine/generate", "engine/model/bias", "engine/decide", "engine/statistics", "engine/format", "engine/ngrams",
       "engine/text", "engine/vision", "engine/tensor/linear", "engine/tensor/gemm",
-      "engine/tensor/rotary.h", "engine/base"}},
+      "engine/tensor/rotary.h", "engine/fab/semi_check.h", "engine/base"}},
 
     {"learn/data",
      false,
