@@ -75,6 +75,19 @@ enum engine_task {
 /* Masked tokens of a text that are filled in, and texts that are asked for in their place. */
 enum { ENGINE_MASKS_MAX = 16, ENGINE_TARGETS_MAX = 100 };
 
+/* The decoder of a model of ENGINE_GENERATE. Strings and arrays are the model's. */
+struct engine_writes {
+    const char *family;
+    unsigned layers, heads, hidden_size, intermediate_size, vocab_size;
+    unsigned new_tokens_max;                /* that a request may ask for */
+    const struct generation_config *config; /* what counts where a request says nothing */
+    size_t cache_token_bytes; /* keys and values: of a token of the input, and of one of a
+                                 hypothesis */
+    /* Codes for a request's source_language and target_language; counts 0: it takes none. */
+    const char *const *source_languages, *const *target_languages;
+    unsigned source_language_count, target_language_count;
+};
+
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
     enum engine_kind kind;
@@ -100,7 +113,8 @@ struct engine_info {
     bool has_given_labels;  /* this is what engine_open_labelled made */
     const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
     unsigned layers, heads, hidden_size, intermediate_size;
-    const char *const *prompts; /* [prompt_count] of an embedding: their names */
+    const struct engine_writes *writes; /* NULL: the task is another */
+    const char *const *prompts;         /* [prompt_count] of an embedding: their names */
     unsigned prompt_count;
     unsigned vector_size; /* numbers of an embedding; 0: the task is another */
     /* [vector_size] of an embedding: attnd.json's range of each number, for vectors in integers;
@@ -312,6 +326,11 @@ struct engine_source {
 enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err);
+
+/* ERR_UNUSABLE names an option that the model, one of ENGINE_GENERATE, does not take, as
+ * engine_prepare does: before there is an input. ERR_NO_MEMORY. */
+enum err_code engine_check_writing(const struct engine_model *model,
+                                   const struct engine_writing *writing, struct err *err);
 
 /* The tokens of all of a text, with an embedding's prompt in front; `text` is what was encoded.
  * Arrays lie in the arena. Special tokens that the tokenizer puts around a text end at 0.

@@ -74,6 +74,8 @@ static inline struct decoder_sizes engine_decoder_sizes(const struct spec *targe
 
 /* Reads the rules of a model that writes, whose specs are read. */
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err);
+/* Sets info->writes of a model whose weights are open. ERR_NO_MEMORY. */
+enum err_code engine_write_describe(struct engine_model *model, struct err *err);
 /* Sets the input's rules, and the token of a language in its text. ERR_UNUSABLE names the option.
  */
 enum err_code engine_write_prepare(const struct engine_model *model,

@@ -145,6 +145,62 @@ enum err_code engine_write_open(struct engine_model *model, const char *dir, str
     return generation_config_read(&model->generation, dir, &sizes, &model->arena, err);
 }
 
+enum err_code engine_check_writing(const struct engine_model *model,
+                                   const struct engine_writing *writing, struct err *err)
+{
+    const struct engine_source source = {.writing = writing};
+    struct engine_input input = {0};
+    struct arena arena;
+    int32_t language;
+    arena_init(&arena);
+    engine_write_prepare(model, &source, &language, &arena, &input, err);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+/* The codes of a tokenizer's languages. NULL without memory. */
+static const char *const *codes_of(const struct tokenizer *tokenizer, unsigned *count,
+                                   struct arena *arena)
+{
+    const struct tokenizer_language *languages = tokenizer_languages(tokenizer, count);
+    const char **codes = arena_alloc_array(arena, *count + 1u, sizeof *codes);
+    for (unsigned i = 0; codes != NULL && i < *count; i++)
+        codes[i] = languages[i].code;
+    return codes;
+}
+
+enum err_code engine_write_describe(struct engine_model *model, struct err *err)
+{
+    const struct spec *spec = &model->stacks[1].spec;
+    const struct tokenizer *source = model->stacks[0].pipeline.tokenizer;
+    const struct tokenizer *target = model->stacks[1].pipeline.tokenizer;
+    const struct generation_model sizes = sizes_of(model);
+    struct engine_writes *writes = arena_alloc_array(&model->arena, 1, sizeof *writes);
+    if (writes == NULL)
+        return err_no_memory(err, sizeof *writes);
+    *writes = (struct engine_writes){.family = spec->family->name,
+                                     .layers = spec->layers,
+                                     .heads = spec->heads,
+                                     .hidden_size = spec->hidden,
+                                     .intermediate_size = spec->intermediate,
+                                     .vocab_size = spec->vocab_size,
+                                     .new_tokens_max = generation_new_max(&sizes),
+                                     .config = &model->generation,
+                                     .cache_token_bytes = decoder_cache_bytes(spec, 1, 0)};
+    writes->target_languages = codes_of(target, &writes->target_language_count, &model->arena);
+    if (source != NULL)
+        writes->source_languages = codes_of(source, &writes->source_language_count, &model->arena);
+    if (writes->target_languages == NULL || (source != NULL && writes->source_languages == NULL))
+        return err_no_memory(err, sizeof *writes->target_languages);
+    if (writes->target_language_count == 0) { /* Marian's are in the vocabulary of its source */
+        writes->target_languages = writes->source_languages;
+        writes->target_language_count = writes->source_language_count;
+        writes->source_language_count = 0;
+    }
+    model->info.writes = writes;
+    return ERR_OK;
+}
+
 /* Takes the room for the attention of each row and each slot. */
 static bool take_alignment(struct writer *writer, const struct spec *target,
                            const struct generation_config *config, struct arena *arena)

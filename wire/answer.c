@@ -689,6 +689,33 @@ static void add_reading(struct builder *model, const struct engine_info *info)
     }
 }
 
+/* The decoder, and what counts where a request says nothing. */
+static json_t *writes_of(const struct engine_writes *writes)
+{
+    static const char *const stopping[] = {
+        [STOPPING_ESTIMATED] = "estimated", [STOPPING_EARLY] = "early", [STOPPING_NEVER] = "never"};
+    const struct generation_config *config = writes->config;
+    struct builder out = build();
+    add(&out, "family", json_string(writes->family));
+    add_count(&out, "layers", writes->layers);
+    add_count(&out, "heads", writes->heads);
+    add_count(&out, "hidden_size", writes->hidden_size);
+    add_count(&out, "intermediate_size", writes->intermediate_size);
+    add_count(&out, "vocab_size", writes->vocab_size);
+    add_count(&out, "new_tokens_max", writes->new_tokens_max);
+    add_count(&out, "cache_token_bytes", writes->cache_token_bytes);
+    add_count(&out, "max_new_tokens", config->new_max);
+    add_count(&out, "min_new_tokens", config->new_min);
+    add_count(&out, "num_beams", config->beams);
+    add_count(&out, "num_return_sequences", config->sequences);
+    add_count(&out, "no_repeat_ngram_size", config->no_repeat);
+    add(&out, "length_penalty", json_real(config->length_penalty));
+    add(&out, "early_stopping", json_string_nocheck(stopping[config->early_stopping]));
+    add(&out, "source_languages", texts(writes->source_languages, writes->source_language_count));
+    add(&out, "target_languages", texts(writes->target_languages, writes->target_language_count));
+    return built(&out);
+}
+
 struct json_t *answer_index(const struct index_info *info)
 {
     struct builder index = build();
@@ -741,6 +768,8 @@ struct json_t *answer_model(const struct engine_info *info)
         add(&model, "similarity", json_string_nocheck(info->similarity));
         add(&model, "prompts", texts(info->prompts, info->prompt_count));
     }
+    if (info->writes != NULL)
+        add(&model, "writes", writes_of(info->writes));
     if (info->task == ENGINE_FILL)
         add(&model, "mask_token", text_or_null(info->mask_token));
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));

@@ -54,6 +54,17 @@ static union value get(const struct engine_writing *writing, const struct option
     return value;
 }
 
+static void put(struct engine_writing *out, const struct option *option, union value value)
+{
+    char *at = (char *)out + option->at;
+    if (option->kind == INTEGER)
+        memcpy(at, &value.integer, sizeof value.integer);
+    else if (option->kind == REAL)
+        memcpy(at, &value.real, sizeof value.real);
+    else
+        memcpy(at, &value.text, sizeof value.text);
+}
+
 /* Makes the options, all not said, if there are none yet. */
 static enum err_code set(struct engine_writing **out, const struct option *option,
                          union value value, struct arena *arena, struct err *err)
@@ -64,13 +75,7 @@ static enum err_code set(struct engine_writing **out, const struct option *optio
             return err_no_memory(err, sizeof **out);
         **out = (struct engine_writing){.asked = generation_request_empty};
     }
-    char *at = (char *)*out + option->at;
-    if (option->kind == INTEGER)
-        memcpy(at, &value.integer, sizeof value.integer);
-    else if (option->kind == REAL)
-        memcpy(at, &value.real, sizeof value.real);
-    else
-        memcpy(at, &value.text, sizeof value.text);
+    put(*out, option, value);
     return ERR_OK;
 }
 
@@ -82,15 +87,12 @@ static bool is_said(const struct engine_writing *writing, const struct option *o
                                    : value.text != NULL;
 }
 
-/* A copy that ends in NUL. */
-static enum err_code copy_text(const char *name, const char *bytes, size_t len, const char **out,
-                               struct arena *arena, struct err *err)
+/* ERR_UNUSABLE: the text is too long, or no text. */
+static enum err_code check_text(const char *bytes, size_t len, struct err *err)
 {
-    if (len > LIMIT_LABEL_BYTES || memchr(bytes, '\0', len) != NULL || !utf8_is_valid(bytes, len))
-        return err_set(err, ERR_UNUSABLE, "%s: at most %d bytes of UTF-8, without NUL", name,
-                       LIMIT_LABEL_BYTES);
-    *out = arena_copy(arena, bytes, len);
-    return *out != NULL ? ERR_OK : err_no_memory(err, len + 1);
+    if (len <= LIMIT_LABEL_BYTES && memchr(bytes, '\0', len) == NULL && utf8_is_valid(bytes, len))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "at most %d bytes of UTF-8, without NUL", LIMIT_LABEL_BYTES);
 }
 
 static enum err_code read(const struct option *option, const json_t *object,
@@ -112,8 +114,10 @@ static enum err_code read(const struct option *option, const json_t *object,
         bytes = span->bytes;
         len = span->len;
     }
-    return copy_text(option->name, bytes, len, &value->text, arena, err) ? err_prefix(err, "$.")
-                                                                         : ERR_OK;
+    if (check_text(bytes, len, err))
+        return err_prefix(err, "$.%s: ", option->name);
+    value->text = arena_copy(arena, bytes, len);
+    return value->text != NULL ? ERR_OK : err_no_memory(err, len + 1);
 }
 
 enum err_code codec_writing_read(struct engine_writing **out, const struct json_t *object,
@@ -129,27 +133,61 @@ enum err_code codec_writing_read(struct engine_writing **out, const struct json_
     return ERR_OK;
 }
 
+/* The value of a word, which a text borrows. */
+static enum err_code parse(const struct option *option, const char *word, union value *value,
+                           struct err *err)
+{
+    char *end = NULL;
+    errno = 0;
+    if (option->kind == INTEGER)
+        value->integer = strtoll(word, &end, 10);
+    else if (option->kind == REAL)
+        value->real = strtod(word, &end);
+    else
+        value->text = word;
+    if (end == NULL)
+        return check_text(word, strlen(word), err);
+    const bool is_within = option->kind == INTEGER
+                               ? value->integer >= INT_MIN && value->integer <= INT_MAX
+                               : isfinite(value->real) != 0;
+    return errno == 0 && end != word && *end == '\0' && is_within
+               ? ERR_OK
+               : err_set(err, ERR_UNUSABLE, "expected %s",
+                         option->kind == INTEGER ? "an integer" : "a number");
+}
+
+static const struct option *find(const char *name)
+{
+    const struct option *option = options;
+    while (option < options + OPTIONS && strcmp(option->name, name) != 0)
+        option++;
+    return option < options + OPTIONS ? option : NULL;
+}
+
+enum err_code codec_writing_word(struct engine_writing *out, const char *name, const char *word,
+                                 bool *is_one, struct err *err)
+{
+    const struct option *option = find(name);
+    union value value;
+    *is_one = option != NULL;
+    if (*is_one && parse(option, word, &value, err) == ERR_OK)
+        put(out, option, value);
+    return err->code;
+}
+
 enum err_code codec_writing_set(struct engine_writing **out, const char *name, const char *value,
                                 bool *is_one, struct arena *arena, struct err *err)
 {
-    const struct option *option = options;
+    const struct option *option = find(name);
     union value parsed;
-    char *end = NULL;
-    while (option < options + OPTIONS && strcmp(option->name, name) != 0)
-        option++;
-    *is_one = option < options + OPTIONS;
+    *is_one = option != NULL;
     if (!*is_one)
         return ERR_OK;
-    errno = 0;
-    if (option->kind == INTEGER)
-        parsed.integer = strtoll(value, &end, 10);
-    else if (option->kind == REAL)
-        parsed.real = strtod(value, &end);
-    else if (copy_text(name, value, strlen(value), &parsed.text, arena, err))
-        return err_prefix(err, "?");
-    if (end != NULL && (errno != 0 || end == value || *end != '\0'))
-        return err_set(err, ERR_UNUSABLE, "?%s: expected %s", name,
-                       option->kind == INTEGER ? "an integer" : "a number");
+    const char *word = arena_copy(arena, value, strlen(value));
+    if (word == NULL)
+        return err_no_memory(err, strlen(value) + 1);
+    if (parse(option, word, &parsed, err))
+        return err_prefix(err, "?%s: ", name);
     return set(out, option, parsed, arena, err);
 }
 
@@ -175,4 +213,21 @@ enum err_code codec_writing_merge(struct engine_writing **out, const struct engi
                            option->name);
     }
     return ERR_OK;
+}
+
+bool codec_writing_print(const struct engine_writing *writing, FILE *file)
+{
+    bool ok = true;
+    for (const struct option *option = options; ok && option < options + OPTIONS; option++) {
+        if (!is_said(writing, option))
+            continue;
+        const union value value = get(writing, option);
+        json_t *json = option->kind == INTEGER ? json_integer(value.integer)
+                       : option->kind == REAL  ? json_real(value.real)
+                                               : json_string(value.text);
+        ok = fprintf(file, "\"%s\":", option->name) > 0 &&
+             json_dumpf(json, file, JSON_ENCODE_ANY) == 0 && fputc(',', file) != EOF;
+        json_decref(json);
+    }
+    return ok;
 }
