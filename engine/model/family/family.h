@@ -154,6 +154,9 @@ struct family {
     bool fills_by_gelu; /* the masked-language-model head has gelu, whatever key_activation says */
     bool drops_classifier; /* training: dropout before the classifier */
     bool drops_features;   /* training: dropout before the pooler */
+    bool drops_states;     /* training: dropout behind the last norm */
+    bool pads_words;       /* training: the pad token's word is not learnt where it is read
+                              (PyTorch's padding_idx) */
     bool always_projects;  /* projects embeddings even to the same size */
     bool is_unbiased;      /* no linear layer has a bias, no norm a beta */
     enum position_kind positions;
