@@ -209,6 +209,8 @@ struct family_pair {
     bool is_untied;          /* the class's tie_word_embeddings is false */
     bool has_as_many_layers; /* a decoder without its key has the encoder's number of layers */
     bool scales_output;      /* a tied output reads the states times D^-1/2 */
+    bool reads_last_first;   /* training: a decoder reads the target's last token first, in place of
+                                decoder_start_token_id */
     const char *key_sharing; /* false: each has words of its own, the decoder's vocabulary has
                                 decoder_vocab_size; NULL: they share them */
 };

@@ -98,7 +98,8 @@ const float *network_attention_input(const struct network *network, unsigned lay
 double network_attention_penalty(const struct network *network);
 
 /* gradient += dL/dvalues for the last forward pass (training), from dL/dlogits in its shape; of a
- * pair the judge has left them, and dlogits is NULL. The regulariser's part is weighted with `share`: this micro-batch's share of the batch. */
+ * pair the judge has left them, and dlogits is NULL. The regulariser's part is weighted with
+ * `share`: this micro-batch's share of the batch. */
 void network_backward(struct network *network, const float *dlogits, float share);
 float *network_gradient(struct network *network);
 /* Its threads, for the optimiser. */

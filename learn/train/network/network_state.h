@@ -41,7 +41,7 @@ struct network_norm {
  *   post-norm  n = norm_1(a);  sum = n + D(attention(n, states) W_o);  h = norm_2(sum)
  *   pre-norm   n = norm_2(a);  sum = a + D(attention(n, states) W_o);  h = norm_3(sum)
  *
- * with the norms in the order in which a checkpoint has them: attention's, this one's, the MLP's. */
+ * with the norms in the order of a checkpoint: the attention's, this one's, the MLP's. */
 struct network_cross {
     struct network_norm norm;
     struct network_linear query, key_value, out;
