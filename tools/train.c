@@ -227,6 +227,12 @@ static void show_next(const struct train_options *options, const struct trainer_
     }
     cli_print_serve(out);
     fputs("                  serve it\n", stderr);
+    if (result->task == TRAIN_WRITE) {
+        print_command("      ", "-predict", out);
+        fprintf(stderr, " --%s --json    write a text\n",
+                result->is_image ? "image FILE" : "text-file FILE");
+        return;
+    }
     print_command("      ", "-eval", out);
     fputs(" --data FRESH", stderr);
     print_fields(options);
@@ -274,6 +280,9 @@ static void show_end(const struct train_options *options, const struct trainer_r
             "%.1f %% of the spans, of which %.1f %% right\nreport: %s/report.html\n",
             found->span_f1, found->span_macro_f1, 100 * found->exact, 100 * found->automatic,
             100 * found->right, options->out);
+    else if (found->judged && result->task == TRAIN_WRITE)
+        fprintf(stderr, "written exactly: %.2f %% of the texts\nreport: %s/report.json\n",
+                100 * found->exact, options->out);
     else if (found->judged && result->task == TRAIN_REGRESS)
         show_errors(options, &found->errors);
     else if (found->judged)
