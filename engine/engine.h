@@ -236,7 +236,7 @@ enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
 enum engine_vectors {
     VECTORS_ONE,    /* none */
     VECTORS_TOKENS, /* the last states of all tokens, special ones included */
-    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.h */
+    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.c */
 };
 struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */

@@ -1,4 +1,4 @@
-/* jpeg.c - see jpeg.h. libjpeg reports by calling error_exit, which may not return, so there is one
+/* jpeg.c - see decoders.h. libjpeg reports by calling error_exit, which may not return, so there is one
  * struct that holds everything a decoding owns, one function that sets the jump, and one place that
  * frees. The settings are libjpeg's defaults (slow integer DCT, fancy upsampling), which are PIL's.
  *
@@ -9,7 +9,7 @@
  * Rows are decoded into the arena's pixels. If the image is CMYK, or EXIF says that it lies on its
  * side, each row is decoded into a buffer and scattered to its place, so a rotated image does not
  * exist twice. */
-#include "engine/vision/jpeg.h"
+#include "engine/vision/decoders.h"
 
 #include "engine/vision/exif.h"
 
