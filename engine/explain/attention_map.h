@@ -43,7 +43,7 @@ void attention_map_down(const struct spec *spec, const struct capture *capture, 
                         float *scratch);
 
 /* The maps of attention_map.h and gradient.h for models whose attention has windows
- * and whose stages merge patches (engine/engine_state.h).
+ * and whose stages merge patches (struct stack).
  *
  * The head reads the mean of the last stage's tokens, so a map begins with the same for each of
  * them. It is carried down as in rollout, with the attention of each window in its place:
