@@ -20,7 +20,6 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
-#include "engine/decide/extraction.h"
 #include "engine/decide/spans.h"
 #include "engine/explain/explanation.h"
 #include "engine/generate/generation_config.h"
@@ -35,6 +34,7 @@ struct engine_model;    /* immutable after open: any number of threads */
 struct engine_session;  /* one worker's workspace for one model: one thread at a time */
 struct thread_pool;     /* base/thread_pool.h */
 struct interrupt;       /* base/interrupt.h */
+struct extraction;      /* decide/extraction.h */
 struct image;           /* vision/pixels.h */
 struct drift_reference; /* decide/drift_reference.h */
 struct class_prior;     /* decide/class_prior.h */
@@ -250,7 +250,7 @@ enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
 enum engine_vectors {
     VECTORS_ONE,    /* none */
     VECTORS_TOKENS, /* the last states of all tokens, special ones included */
-    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.h */
+    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.c */
 };
 struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */

@@ -2,9 +2,8 @@
 #include "engine/base/utf8.h"
 #include "engine/content/document.h"
 #include "engine/engine_rules.h"
-#include "engine/prepare/lines.h"
+#include "engine/prepare/pipeline.h"
 #include "engine/prepare/question.h"
-#include "engine/prepare/tags.h"
 #include "engine/text/token_list.h"
 #include "engine/vision/image.h"
 

@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
+#include "engine/decide/extraction.h"
 #include "engine/model/attention_stats.h"
 
 #include <jansson.h>

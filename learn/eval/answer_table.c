@@ -1,6 +1,7 @@
 #include "learn/eval/answer_table.h"
 
 #include "engine/base/utf8.h"
+#include "engine/decide/extraction.h"
 #include "engine/explain/explanation.h"
 
 #include <math.h>
