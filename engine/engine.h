@@ -283,6 +283,8 @@ enum engine_checksum {
 #define ENGINE_CHECKSUM_NAMES "semi-m13"
 bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out);
 
+enum { ENGINE_PATTERN_BYTES_MAX = 4096, ENGINE_ALLOWED_MAX = 1000 };
+
 /* How a model of ENGINE_GENERATE writes, beside its generation_config.json. */
 struct engine_writing {
     struct generation_request asked; /* begins as generation_request_empty */

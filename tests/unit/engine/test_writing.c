@@ -124,9 +124,9 @@ END_TEST
 /* Its rows are those of the golden's teacher: logarithms of the probabilities of its target. */
 START_TEST(teaching_gives_the_recorded_probabilities)
 {
-    for (size_t m = 0; m < NAMES; m++) {
-        struct fixture f;
-        setup(&f, names[m]);
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
         for (size_t i = 0; i < doc_array_count(f.cases); i++) {
             const struct json_t *one = doc_array_item(f.cases, i);
             const struct json_t *teacher = doc_member(one, "teacher");
@@ -145,7 +145,7 @@ START_TEST(teaching_gives_the_recorded_probabilities)
                 ck_assert(doc_as_number(doc_array_item(ids, t), &number));
                 target[t] = (int32_t)number;
             }
-            prepare(&f, one, &writing, &input, &need);
+            writing_fixture_prepare(&f, one, &writing, &input, &need);
             ck_assert_msg(!engine_teach(f.session, &input, target, count, &f.arena, &logits,
                                         &vocabulary, &f.err),
                           "%s", f.err.text);
@@ -164,11 +164,11 @@ START_TEST(teaching_gives_the_recorded_probabilities)
         struct engine_need need;
         const float *logits;
         unsigned vocabulary;
-        prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
+        writing_fixture_prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
         ck_assert_int_eq(
             engine_teach(f.session, &input, &beyond, 1, &f.arena, &logits, &vocabulary, &f.err),
             ERR_UNUSABLE);
-        drop(&f);
+        writing_fixture_close(&f);
     }
 }
 END_TEST
@@ -176,9 +176,9 @@ END_TEST
 /* engine_align: the pieces make the text, and the weights are those of its tokens. */
 START_TEST(alignments_have_the_pieces_of_the_text_and_all_weights)
 {
-    for (size_t m = 0; m < NAMES; m++) {
-        struct fixture f;
-        setup(&f, names[m]);
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
         for (size_t i = 0; i < doc_array_count(f.cases); i++) {
             struct engine_input input;
             struct explanation found;
@@ -203,9 +203,9 @@ START_TEST(alignments_have_the_pieces_of_the_text_and_all_weights)
                     ck_assert_double_ge(sum, 1 - 1e-5);
             }
             ck_assert_msg(strcmp(text, result.texts[0].text) == 0, "%s case %zu: \"%s\", \"%s\"",
-                          names[m], i, text, result.texts[0].text);
+                          writing_names[m], i, text, result.texts[0].text);
         }
-        drop(&f);
+        writing_fixture_close(&f);
     }
 }
 END_TEST
