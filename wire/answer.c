@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
+#include "engine/decide/extraction.h"
 #include "engine/model/attention_stats.h"
 
 #include <jansson.h>
@@ -460,22 +461,54 @@ static void add_judgement(struct builder *reply, const struct answer *answer)
         add(reply, "ood_rank", json_real((double)judgement->ood_rank));
 }
 
-/* The best text, and the others if more than one was asked for. */
+/* For each token of the text where the model looked. */
+static json_t *alignment_of(const struct explanation *explanation)
+{
+    const size_t sources = explanation->words != NULL
+                               ? explanation->word_count
+                               : (size_t)explanation->view.rows * explanation->view.columns;
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < explanation->aligned_count; i++) {
+        const struct aligned_token *token = &explanation->aligned[i];
+        struct builder out = build();
+        add(&out, "text", json_stringn(token->text, token->len));
+        add(&out, "weights", reals(token->weights, sources));
+        append(array, &failed, built(&out));
+    }
+    return whole(array, failed);
+}
+
+/* A text that was written, as {"output", "score"}. */
+static json_t *written(const struct engine_text *text)
+{
+    struct builder row = build();
+    add(&row, "output", json_stringn(text->text, text->len));
+    add(&row, "score", json_real((double)text->score));
+    return built(&row);
+}
+
+/* The best text, and the others if more than one was asked for; or why there is none. */
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
+    if (result->text_count == 0) {
+        add(reply, "output", json_null());
+        add(reply, "broken_rule", json_string(result->broken_rule));
+        if (result->rejected != NULL)
+            add(reply, "rejected", written(result->rejected));
+        return;
+    }
     json_t *others = result->text_count > 1 ? json_array() : NULL;
     bool failed = result->text_count > 1 && others == NULL;
     add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
     add(reply, "score", json_real((double)result->texts[0].score));
-    for (unsigned i = 1; !failed && i < result->text_count; i++) {
-        struct builder row = build();
-        add(&row, "output", json_stringn(result->texts[i].text, result->texts[i].len));
-        add(&row, "score", json_real((double)result->texts[i].score));
-        append(others, &failed, built(&row));
-    }
+    for (unsigned i = 1; !failed && i < result->text_count; i++)
+        append(others, &failed, written(&result->texts[i]));
     if (result->text_count > 1)
         add(reply, "alternatives", whole(others, failed));
+    if (answer->explanation != NULL)
+        add(reply, "alignment", alignment_of(answer->explanation));
 }
 
 /* The members that a task has of its own. */

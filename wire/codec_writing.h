@@ -23,7 +23,8 @@ enum err_code codec_writing_read(struct engine_writing **out, const struct json_
 enum err_code codec_writing_set(struct engine_writing **out, const char *name, const char *value,
                                 bool *is_one, struct arena *arena, struct err *err);
 
-/* The same for a program's option, whose texts are borrowed; *out begins with all not said.
+/* The same for a program's option, whose texts are borrowed; `allowed` is none of them. *out begins
+ * with all not said.
  * ERR_UNUSABLE says what is expected, without the name. */
 enum err_code codec_writing_word(struct engine_writing *out, const char *name, const char *word,
                                  bool *is_one, struct err *err);
