@@ -22,13 +22,19 @@ struct asking {
     struct vector_form vector;
     struct engine_writing writing; /* if it writes */
     bool writes;                   /* an option of writing is given */
+    char *allowed_bytes;           /* [ended by NULs] its texts that are allowed; NULL: any */
+    const char **allowed;
 };
 
 /* Sets aggregation, question, doc_stride, max_seq_len, max_answer_len, handle_impossible_answer,
  * align_to_words, dimensions, encoding, chunks, normalize, or an option of writing
- * (wire/codec_writing.h); '-' counts as '_'. Question and languages borrow the value. NULL: a flag
- * that is given. ERR_UNUSABLE says what is expected. */
+ * (wire/codec_writing.h); '-' counts as '_'. `allowed` names a file, of which each line that is not
+ * blank is a text. Texts borrow the value. NULL: a flag that is given. ERR_UNUSABLE says what is
+ * expected; ERR_IO of the file. */
 enum err_code asking_set(struct asking *out, const char *name, const char *value, struct err *err);
+
+/* Frees the allowed texts; of copies, once. */
+void asking_close(struct asking *asking);
 
 /* The texts that an answer has, if the model gives `own` where nothing is asked. */
 static inline unsigned asking_texts(const struct asking *asking, unsigned own)
@@ -46,7 +52,8 @@ enum err_code asking_check(const struct asking *asking, unsigned tasks, struct e
  * ERR_NO_MEMORY. */
 enum err_code asking_write(char **out, const struct asking *asking, struct err *err);
 
-/* Rows of a table of options: those of writing. S is the sign between two words. */
+/* Rows of a table of options: those of writing, but for copy_numbers, which is a flag here and a
+ * value there. S is the sign between two words. */
 #define ASKING_ROWS_WRITING(S, SET)                                                                \
     {.name = "max" S "new" S "tokens",                                                             \
      .type = CLI_OTHER,                                                                            \
@@ -78,6 +85,21 @@ enum err_code asking_write(char **out, const struct asking *asking, struct err *
          .apply = SET,                                                                             \
          .value = "X",                                                                             \
          .help = "Writing: scores are divided by length^X."},                                      \
+        {.name = "pattern",                                                                        \
+         .type = CLI_OTHER,                                                                        \
+         .apply = SET,                                                                             \
+         .value = "REGEX",                                                                         \
+         .help = "Writing: the whole text matches it."},                                           \
+        {.name = "allowed",                                                                        \
+         .type = CLI_OTHER,                                                                        \
+         .apply = SET,                                                                             \
+         .value = "FILE",                                                                          \
+         .help = "Writing: the text is one of the file's lines."},                                 \
+        {.name = "checksum",                                                                       \
+         .type = CLI_OTHER,                                                                        \
+         .apply = SET,                                                                             \
+         .value = "NAME",                                                                          \
+         .help = "Writing: the text ends with its check characters: " ENGINE_CHECKSUM_NAMES "."},  \
         {.name = "source" S "language",                                                            \
          .type = CLI_OTHER,                                                                        \
          .apply = SET,                                                                             \

@@ -121,6 +121,11 @@ static const struct cli_option table[] = {
      .value = "WHAT",
      .help = "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES "."},
     ASKING_ROWS_WRITING("_", set_asked),
+    {.name = "copy_numbers",
+     ASKED,
+     .value = "true|false",
+     .help =
+         "Writing: whether each number of the text stands in the source text (default: false)."},
     {.type = CLI_HEADING, .help = "Kafka"},
     {.name = "brokers",
      FIELD(brokers),
@@ -491,6 +496,7 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
 void stream_options_free(struct stream_options *options)
 {
     free(options->topic_bytes);
+    asking_close(&options->answers.asking);
     arena_deinit(&options->words);
     doc_free(options->file);
 }
