@@ -23,6 +23,7 @@ struct writer {
     float *layers; /* [beams][layers][source tokens] attention of a step's rows; NULL: not wanted */
     float *alignment; /* [slots][source tokens] its mean over layers, by the row's slot */
     bool has_begun;   /* the source is read */
+    enum input_doubt doubt;
     const struct writing_rules *rules; /* NULL: there are none, nor what follows */
     struct output_check check;
     char *room; /* [room_bytes] for a text that ends, while it is checked */
@@ -267,7 +268,7 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     out->rows = arena_alloc_array(arena, input->tokens, target->source * sizeof *out->rows);
     if (writer == NULL || memory == NULL || out->rows == NULL)
         return err_no_memory(err, cache);
-    *writer = (struct writer){.model = model};
+    *writer = (struct writer){.model = model, .doubt = engine_input_doubt(input)};
     out->writer = writer;
     decoder_cache_place(&writer->cache, target, input->tokens, (unsigned)slots, memory);
     if (input->writing->aligns && !take_alignment(writer, target, config, arena))
@@ -470,6 +471,8 @@ static enum err_code take_text(const struct writer *writer,
     *out = (struct engine_text){.ids = ids,
                                 .probabilities = logs,
                                 .count = found->count,
+                                .confidence = policy_confidence(
+                                    &writer->model->stacks[0].spec.policy, found->sum),
                                 .score = found->score,
                                 .alignment = alignment};
     return tokenizer_decode(writer->model->stacks[1].pipeline.tokenizer, ids, found->count, true,
@@ -507,7 +510,12 @@ enum err_code engine_result_texts(struct engine_result *result, struct arena *ar
             return err->code;
         result->text_count++;
     }
-    if (result->text_count == 0 && result->writer->rules != NULL)
-        return take_rejected(result, texts, arena, err);
+    if (result->text_count == 0 && result->writer->rules != NULL &&
+        take_rejected(result, texts, arena, err))
+        return err->code;
+    policy_judge_text(&result->writer->model->stacks[0].spec.policy, texts[0].confidence,
+                      result->writer->doubt, &result->judgement);
+    if (result->text_count == 0)
+        result->judgement.decision = result->rejected != NULL ? DECISION_REVIEW : DECISION_UNKNOWN;
     return ERR_OK;
 }
