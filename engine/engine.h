@@ -493,6 +493,26 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
  * are made here, by any thread; engine_need counts them in its answer. ERR_NO_MEMORY. */
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err);
+/* A token of a text, for a reader who does not wait for the whole. */
+struct engine_piece {
+    unsigned index;
+    int32_t id;
+    const char *text; /* [len] whole characters that it adds to the text; may be empty */
+    size_t len;
+};
+/* The place in a text up to which its pieces are taken; zeros at first. */
+struct engine_pieces {
+    unsigned first, told, next;
+};
+/* Takes the next token of a text that greedy search writes (num_beams 1), if there is one
+ * (*is_there). Between two steps and after the last, when engine_result_texts was called; by the
+ * owner of the result. engine_pieces_bytes bounds what all of a text take. ERR_NO_MEMORY. */
+enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
+                                struct arena *arena, struct engine_piece *out, bool *is_there,
+                                struct err *err);
+/* 0: the search of this input has several hypotheses, of which none is the text before its end. */
+size_t engine_pieces_bytes(const struct engine_input *input);
+
 /* Rows that the model answers an input with; 0: its head answers the whole input. */
 unsigned engine_rows(const struct engine_model *model, const struct engine_input *input);
 

@@ -25,28 +25,58 @@ static bool is_cut(const char *text, size_t len)
     return len >= 3 && memcmp(text + len - 3, "\xEF\xBF\xBD", 3) == 0;
 }
 
-/* Finds what each token adds. A decoder may change a text at its start, and a character may take
- * several tokens: so a piece is what `ids` from a token before it on have more, and it goes to the
- * token that completes its characters. */
+/* Takes what token pieces->next of ids [count] adds. A decoder may change a text at its start, and
+ * a character may take several tokens: so a piece is what the ids from a token before it on have
+ * more, and it goes to the token that completes its characters. */
+static enum err_code take_piece(const struct tokenizer *tokenizer, const int32_t *ids,
+                                unsigned count, bool is_whole, struct engine_pieces *pieces,
+                                struct arena *arena, struct engine_piece *out, struct err *err)
+{
+    const unsigned at = pieces->next++, first = pieces->first;
+    const char *before = "", *after;
+    size_t before_len = 0, after_len;
+    *out = (struct engine_piece){.index = at, .id = ids[at], .text = ""};
+    if (tokenizer_decode(tokenizer, ids + first, at + 1 - first, true, &after, &after_len, arena,
+                         err) ||
+        tokenizer_decode(tokenizer, ids + first, pieces->told - first, true, &before, &before_len,
+                         arena, err))
+        return err->code;
+    if (after_len <= before_len || (is_cut(after, after_len) && !(is_whole && at + 1 == count)))
+        return ERR_OK;
+    out->text = after + before_len;
+    out->len = after_len - before_len;
+    pieces->first = pieces->told;
+    pieces->told = at + 1;
+    return ERR_OK;
+}
+
+enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
+                                struct arena *arena, struct engine_piece *out, bool *is_there,
+                                struct err *err)
+{
+    unsigned count;
+    const struct tokenizer *tokenizer;
+    const int32_t *ids = engine_write_ids(result, &tokenizer, &count);
+    *is_there = pieces->next < count;
+    return *is_there ? take_piece(tokenizer, ids, count, result->is_done, pieces, arena, out, err)
+                     : ERR_OK;
+}
+
+size_t engine_pieces_bytes(const struct engine_input *input)
+{
+    return engine_write_is_greedy(input) ? engine_write_tokens_max(input) * (size_t)PIECE_BYTES : 0;
+}
+
 static enum err_code take_pieces(const struct tokenizer *tokenizer, const struct engine_text *text,
                                  struct aligned_token *out, struct arena *arena, struct err *err)
 {
-    const char *before = "", *after;
-    size_t before_len = 0, after_len;
-    unsigned first = 0, told = 0; /* tokens behind which decoding begins, and that are told */
+    struct engine_pieces pieces = {0};
     for (unsigned t = 0; t < text->count; t++) {
-        out[t].text = "";
-        if (tokenizer_decode(tokenizer, text->ids + first, t + 1 - first, true, &after, &after_len,
-                             arena, err) ||
-            tokenizer_decode(tokenizer, text->ids + first, told - first, true, &before, &before_len,
-                             arena, err))
+        struct engine_piece piece;
+        if (take_piece(tokenizer, text->ids, text->count, true, &pieces, arena, &piece, err))
             return err->code;
-        if (after_len <= before_len || (is_cut(after, after_len) && t + 1 < text->count))
-            continue;
-        out[t].text = after + before_len;
-        out[t].len = after_len - before_len;
-        first = told;
-        told = t + 1;
+        out[t].text = piece.text;
+        out[t].len = piece.len;
     }
     return ERR_OK;
 }

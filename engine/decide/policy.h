@@ -26,7 +26,7 @@
 /* How logits become scores, as Hugging Face pipelines do it. */
 enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
 
-/* What a text's probability p is worth: 1 / (1 + exp(-(scale logit(p) + shift))). Platt 1999,
+/* The worth of a text's probability p: 1 / (1 + exp(-(scale logit(p) + shift))). Platt 1999,
  * "Probabilistic outputs for support vector machines". Zeros: p itself. */
 struct confidence {
     float scale, shift;
