@@ -117,11 +117,16 @@ struct engine_info {
     unsigned token_bytes_max;  /* of the longest of them */
     unsigned string_bytes_max; /* texts: of the longest engine_token, as JSON writes it */
     const char *mask_token;    /* of fill: what a text has for a masked token; NULL: nothing */
-    unsigned feature_size;     /* of a result's features */
-    unsigned classifier_size;  /* what the classifier reads of it, its first numbers: the hidden
+    const struct generation_config *generation; /* of generate: the checkpoint's; else NULL */
+    unsigned new_tokens_max; /* of generate: the most that a request may ask for */
+    /* of generate: codes that source_language and target_language of a request may have */
+    const char *const *source_languages, *const *target_languages;
+    unsigned source_language_count, target_language_count;
+    unsigned feature_size;    /* of a result's features */
+    unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */
-    unsigned tokens_max;       /* longest sequence of any kind, special tokens included */
-    unsigned vocab_size;       /* texts; 0: it reads none */
+    unsigned tokens_max;      /* longest sequence of any kind, special tokens included */
+    unsigned vocab_size;      /* texts; 0: it reads none */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
     unsigned views;             /* images: that an answer is the mean over; 0 for texts */
     unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */

@@ -98,6 +98,39 @@ enum err_code engine_write_prepare(const struct engine_model *model,
     return generation_config_ask(&writing->config, &asked, &sizes, err);
 }
 
+/* The codes of a tokenizer's languages. NULL without memory. */
+static const char *const *codes_of(const struct tokenizer *tokenizer, unsigned *count,
+                                   struct arena *arena)
+{
+    const struct tokenizer_language *languages = tokenizer_languages(tokenizer, count);
+    const char **codes = arena_alloc_array(arena, *count + 1u, sizeof *codes);
+    for (unsigned i = 0; codes != NULL && i < *count; i++)
+        codes[i] = languages[i].code;
+    return codes;
+}
+
+/* The members of engine_info that say what a request may ask for. */
+static enum err_code describe_writing(struct engine_model *model, struct err *err)
+{
+    struct engine_info *info = &model->info;
+    const struct tokenizer *source = model->stacks[0].pipeline.tokenizer;
+    const struct tokenizer *target = model->stacks[1].pipeline.tokenizer;
+    const struct generation_model sizes = sizes_of(model);
+    unsigned targets;
+    tokenizer_languages(target, &targets);
+    info->generation = &model->generation;
+    info->new_tokens_max = generation_new_max(&sizes);
+    if (source != NULL && targets > 0) {
+        info->source_languages = codes_of(source, &info->source_language_count, &model->arena);
+        if (info->source_languages == NULL)
+            return err_no_memory(err, sizeof *info->source_languages);
+    }
+    info->target_languages = codes_of(targets == 0 && source != NULL ? source : target,
+                                      &info->target_language_count, &model->arena);
+    return info->target_languages != NULL ? ERR_OK
+                                          : err_no_memory(err, sizeof *info->target_languages);
+}
+
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err)
 {
     const struct generation_model sizes = sizes_of(model);
@@ -107,7 +140,9 @@ enum err_code engine_write_open(struct engine_model *model, const char *dir, str
         if (string != NULL && string->len > model->token_bytes)
             model->token_bytes = (unsigned)string->len;
     }
-    return generation_config_read(&model->generation, dir, &sizes, &model->arena, err);
+    if (generation_config_read(&model->generation, dir, &sizes, &model->arena, err))
+        return err->code;
+    return describe_writing(model, err);
 }
 
 /* Takes the room for the attention of each row and each slot. */

@@ -657,6 +657,26 @@ static void add_reading(struct builder *model, const struct engine_info *info)
     }
 }
 
+/* Options of a model that writes, as its checkpoint sets them, and their limits. */
+static json_t *generation_of(const struct engine_info *info)
+{
+    const struct generation_config *config = info->generation;
+    struct builder generation = build();
+    add_count(&generation, "max_new_tokens", config->new_max);
+    add_count(&generation, "max_new_tokens_max", info->new_tokens_max);
+    add_count(&generation, "min_new_tokens", config->new_min);
+    add_count(&generation, "num_beams", config->beams);
+    add_count(&generation, "num_beams_max", GENERATION_BEAMS_MAX);
+    add_count(&generation, "num_return_sequences", config->sequences);
+    add_count(&generation, "no_repeat_ngram_size", config->no_repeat);
+    add(&generation, "length_penalty", json_real(config->length_penalty));
+    add(&generation, "source_languages",
+        texts(info->source_languages, info->source_language_count));
+    add(&generation, "target_languages",
+        texts(info->target_languages, info->target_language_count));
+    return built(&generation);
+}
+
 struct json_t *answer_index(const struct index_info *info)
 {
     struct builder index = build();
@@ -711,6 +731,8 @@ struct json_t *answer_model(const struct engine_info *info)
     }
     if (info->task == ENGINE_FILL)
         add(&model, "mask_token", text_or_null(info->mask_token));
+    if (info->generation != NULL)
+        add(&model, "generation", generation_of(info));
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));
     if (info->is_zero_shot)
         add(&model, "hypothesis_template", json_string(info->hypothesis));

@@ -89,6 +89,9 @@ enum err_code generation_config_parse(struct generation_config *out, const struc
                                       const struct generation_model *model, struct arena *arena,
                                       struct err *err);
 
+/* The most new tokens that a request may ask for. */
+unsigned generation_new_max(const struct generation_model *model);
+
 /* Changes the checkpoint's options to the request's. ERR_UNUSABLE names the option and its limit.
  */
 enum err_code generation_config_ask(struct generation_config *config,

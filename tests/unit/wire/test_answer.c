@@ -323,6 +323,34 @@ START_TEST(answer_describes_a_model_of_tags)
 }
 END_TEST
 
+START_TEST(answer_describes_a_model_that_writes)
+{
+    static const char *const languages[] = {"en_XX", "de_DE"};
+    const struct generation_config config = {
+        .new_max = 20, .new_min = 2, .beams = 4, .sequences = 3, .length_penalty = 0.5};
+    const struct engine_info writer = {.task = ENGINE_GENERATE,
+                                       .family = "mbart",
+                                       .dtype = "f32",
+                                       .scores = "softmax",
+                                       .generation = &config,
+                                       .new_tokens_max = 512,
+                                       .target_languages = languages,
+                                       .target_language_count = 2};
+    struct json_t *json = answer_model(&writer);
+    const struct json_t *generation = json_object_get(json, "generation");
+    const char *const names[] = {"max_new_tokens", "max_new_tokens_max",   "min_new_tokens",
+                                 "num_beams",      "num_return_sequences", "num_beams_max"};
+    const json_int_t expected[] = {20, 512, 2, 4, 3, 8};
+    for (unsigned i = 0; i < 6; i++)
+        ck_assert_int_eq(json_integer_value(json_object_get(generation, names[i])), expected[i]);
+    ck_assert_double_eq(json_real_value(json_object_get(generation, "length_penalty")), 0.5);
+    ck_assert_uint_eq(json_array_size(json_object_get(generation, "source_languages")), 0);
+    const struct json_t *targets = json_object_get(generation, "target_languages");
+    ck_assert_str_eq(json_string_value(json_array_get(targets, 1)), "de_DE");
+    json_decref(json);
+}
+END_TEST
+
 START_TEST(answer_describes_a_model_of_vectors)
 {
     static const char *const prompts[] = {"query", "document"};
@@ -549,4 +577,4 @@ SUITE("answer", answer_is_null_if_a_name_is_not_utf8,
       answer_says_truncated_only_if_it_is, answer_prints_scores_that_parse_back_to_the_same_float,
       answer_describes_a_model_without_its_paths, answer_gives_a_vector_and_decides_nothing,
       answer_gives_spans_with_their_part_of_the_text, answer_describes_a_model_of_tags,
-      answer_describes_a_model_of_vectors)
+      answer_describes_a_model_of_vectors, answer_describes_a_model_that_writes)
