@@ -4,6 +4,7 @@ import { contextFields } from './context.js';
 import { byId, el } from './dom.js';
 import { showClasses } from './classes.js';
 import { isShown, isWhole, taskHint } from './tasks.js';
+import { WritingFields } from './writing_fields.js';
 
 export class Options {
     /**
@@ -14,6 +15,7 @@ export class Options {
         this.models = [];
         this.kind = undefined; // of the input at hand
         this.context = contextFields(byId('context'));
+        this.writing = new WritingFields(byId('writing'), () => changed.other());
         byId('model').addEventListener('change', () => changed.model());
         byId('second').addEventListener('change', () => changed.other());
         byId('method').addEventListener('change', () => {
@@ -77,6 +79,7 @@ export class Options {
         this.fillSecond(model);
         this.showCandidates(model);
         this.showTask(model);
+        this.writing.show(model);
         const known = (model === undefined ? this.models : [model])
             .filter(({ labels, task }) => labels.length > 0 && task !== 'answer');
         showClasses(byId('known'), known);
@@ -150,7 +153,8 @@ export class Options {
             method: asked?.explain_default === null ? 'false' : byId('method').value,
             layer: Number(byId('layer').value), context: this.context(),
             labels: this.candidates(asked), question: this.question(),
-            mayBeEmpty: byId('may-be-empty').checked, aggregation: byId('aggregation').value });
+            mayBeEmpty: byId('may-be-empty').checked, aggregation: byId('aggregation').value,
+            writing: this.writing.values(asked) });
         const first = one(model, this.nameOf(model, kind));
         const second = this.named(byId('second').value);
         return second === undefined || second.kind !== kind || second === model ? [first]

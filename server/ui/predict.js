@@ -198,6 +198,9 @@ export class PredictView {
         if (lack !== '')
             return isShown(model) ? this.refuse('Nothing asked', lack)
                 : this.pointToSearch(input, model);
+        const beyond = this.options.writing.lack(model);
+        if (beyond !== '')
+            return this.refuse('Not within the limits', beyond);
         this.running?.abort();
         const running = this.running = new AbortController();
         this.result.setAttribute('aria-busy', 'true');
