@@ -75,6 +75,7 @@ export class Options {
     show(kind) {
         this.kind = kind;
         const model = this.chosen() ?? this.model(kind);
+        this.fillMethods(model);
         this.fillLayers(model, this.method(kind));
         this.fillSecond(model);
         this.showCandidates(model);
@@ -83,6 +84,16 @@ export class Options {
         const known = (model === undefined ? this.models : [model])
             .filter(({ labels, task }) => labels.length > 0 && task !== 'answer');
         showClasses(byId('known'), known);
+    }
+
+    /* A model that writes has one method. */
+    fillMethods(model) {
+        const select = byId('method');
+        for (const option of select.options)
+            option.hidden = option.disabled = model?.task === 'generate' &&
+                option.value !== 'true' && option.value !== 'false';
+        if (select.selectedOptions[0].disabled)
+            select.value = 'true';
     }
 
     /* Rollout goes through the first n layers, attention is that of layer n. */

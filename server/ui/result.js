@@ -4,15 +4,12 @@ import { copyButton } from './copy.js';
 import { curlOf } from './curl.js';
 import { announce, el } from './dom.js';
 import { milliseconds, percent } from './format.js';
-import { heatMap } from './heat_map.js';
+import { heatMap, stageOf } from './heat_map.js';
 import { barRow, longTable, partsOf } from './parts.js';
 import { headlineOf, scoreText } from './tasks.js';
 import { UNKNOWN, chip, figures, isUnknown, nearestWord, reason, spokenVerdict, unreadNote } from './verdict.js';
 import { joinPair, shadedWords } from './words.js';
 import { outputOf, writtenOf } from './written.js';
-
-/* Sides of the picture in CSS pixels, at most; small wafer maps are enlarged to it. */
-const PICTURE_SIDE = 400;
 
 const SCORE_OF_TEXTS = 'Mean logarithm of the probabilities of the tokens; 0 is certain';
 
@@ -67,25 +64,15 @@ function classesOf({ predictions = [] }) {
         el('h3', {}, 'Classes'), ...longTable('classes', ['Class', 'Bar', 'Score'], rows, 'class'));
 }
 
-/* A picture of few pixels shows them as they are. */
-function fit(stage, picture) {
-    const width = picture.naturalWidth;
-    const height = picture.naturalHeight;
-    stage.style.aspectRatio = `${width} / ${height}`;
-    stage.style.maxWidth = `${Math.round(PICTURE_SIDE * Math.min(1, width / height))}px`;
-    picture.classList.toggle('pixels', Math.max(width, height) < PICTURE_SIDE / 2);
-}
-
 /**
  * @param {HTMLImageElement} picture  decoded
  */
 function pictureOf(picture, explanation) {
-    const stage = el('div', { class: 'stage' }, picture);
-    fit(stage, picture);
+    const stage = stageOf(picture);
     const title = explanation === undefined ? 'Image' : `Image, by ${explainedBy(explanation)}`;
     return el('section', { class: 'panel picture', 'aria-label': 'Image and relevance' },
         el('h3', {}, title), stage,
-        explanation === undefined ? null : heatMap(stage, picture, explanation));
+        explanation === undefined ? null : heatMap(stage, picture, explanation).foot);
 }
 
 function explainedBy(explanation) {
@@ -157,7 +144,7 @@ export function resultPanels(shown, suffix = '') {
         parts?.seen ?? evidenceOf(shown, ''),
         el('div', { class: 'beside' }, parts === null ? classesOf(answer) : parts.list,
             timingPanel(answer, roundTripMs))),
-    requestPanel(request, reply)], suffix);
+    ...parts?.below ? [parts.below] : [], requestPanel(request, reply)], suffix);
     head.append(tools(suffix));
     return panels;
 }

@@ -1,4 +1,5 @@
 /* A text that a model wrote, and the other texts that it might have written. */
+import { alignedOf } from './alignment.js';
 import { copyButton } from './copy.js';
 import { el } from './dom.js';
 import { longTable, listPanel } from './parts.js';
@@ -28,7 +29,11 @@ function alternativesOf({ output, score, alternatives = [] }) {
         ...longTable('texts', ['Rank', 'Text', 'Score'], rows, 'text'));
 }
 
-/** The list beside what is seen. @returns {{seen: Element|null, list: Element|null}} */
-export function writtenOf({ answer }) {
-    return { seen: null, list: alternativesOf(answer) };
+/**
+ * @param {object} shown  see result.js
+ * @returns {{seen: Element|null, list: Element|null, below: Element|null}} seen: null: as of any
+ *     other answer; below: wide, under both
+ */
+export function writtenOf(shown) {
+    return { seen: null, below: null, ...alignedOf(shown), list: alternativesOf(shown.answer) };
 }
