@@ -4,8 +4,8 @@ import { CONTEXT } from './context.js';
 
 /**
  * @typedef {{when: Date, name: string, kind: string, answer?: object, problem?: object,
- *     roundTripMs?: number, index?: number}} Record
- *     name: of the input; index: among the results that share the answer's id
+ *     roundTripMs?: number, index?: number, blob?: Blob}} Record
+ *     name: of the input; index: among the results that share the answer's id; blob: a picture
  */
 
 function withoutText({ label, score, start, end }) {

@@ -228,8 +228,8 @@ export class PredictView {
     }
 
     show(shown, known) {
-        const records = shown.map(({ input: { name, kind }, answer, roundTripMs }) => ({
-            when: new Date(), name, kind, answer, roundTripMs,
+        const records = shown.map(({ input: { name, kind, blob }, answer, roundTripMs }) => ({
+            when: new Date(), name, kind, answer, roundTripMs, blob,
             ...known.find((one) => one.answer?.model.name === answer.model.name) }));
         const full = shown.map((one, i) => {
             const model = this.options.named(one.answer.model.name);

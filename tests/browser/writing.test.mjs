@@ -189,3 +189,34 @@ test('an unknown input has its text below the verdict', () => shared.open({}, as
     assert.match(await page.textContent('.nearest'), /^Text that was written: AB12/);
     assert.match(await page.textContent('#announce'), /Text that was written AB12, −/);
 }));
+
+/* The server of these tests keeps no inputs for the Review view, and says so. */
+test('the Review view lists texts that are not automatic, with picture and reason', () =>
+    shared.open({ expected: [/Failed to load resource/] }, async (page) => {
+        assert.equal(await page.locator('#review-texts tbody tr').count(), 0);
+        await page.selectOption('#model', 'trocr');
+        for (const [output, decision, reason] of [['AM1664', 'review', 'two characters are close'],
+            ['AUTO', 'auto', undefined], ['', 'unknown', 'there is no mark'],
+            ['NONE', undefined, undefined]]) {
+            await replace(page, { output, decision, reason });
+            await drop(page, '#drop', [PICTURE]);
+            await shownAnswer(page);
+            await page.waitForFunction((text) =>
+                document.getElementById('label').textContent === text, output || 'An empty text');
+            await page.unroute('**/predict*');
+        }
+        await page.click('#tab-review');
+        const rows = await page.locator('#review-texts tbody tr').evaluateAll((all) =>
+            all.map((row) => [...row.cells].slice(1, 5).map((cell) => cell.textContent)));
+        assert.deepEqual(rows.map(([text, , decision, why]) => [text, decision, why]), [
+            ['An empty text', 'Unknown',
+                'Unlike anything the model has learnt. There is no mark.'],
+            ['AM1664', 'Review', 'Two characters are close.']]);
+        const widths = await page.locator('.mark-face').evaluateAll((faces) =>
+            faces.map(({ naturalWidth }) => naturalWidth));
+        assert.deepEqual(widths.map((width) => width > 0), [true, true]);
+        assert.equal(await page.textContent('#review-texts-count'),
+            '2 texts of this tab, the newest first, until the page is reloaded.');
+        assert.deepEqual(await seriousFindings(page), []);
+        await shoot(page, 'review-texts');
+    }));
