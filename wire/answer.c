@@ -460,6 +460,24 @@ static void add_judgement(struct builder *reply, const struct answer *answer)
         add(reply, "ood_rank", json_real((double)judgement->ood_rank));
 }
 
+/* For each token of the text where the model looked. */
+static json_t *alignment_of(const struct explanation *explanation)
+{
+    const size_t sources = explanation->words != NULL
+                               ? explanation->word_count
+                               : (size_t)explanation->view.rows * explanation->view.columns;
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < explanation->aligned_count; i++) {
+        const struct aligned_token *token = &explanation->aligned[i];
+        struct builder out = build();
+        add(&out, "text", json_stringn(token->text, token->len));
+        add(&out, "weights", reals(token->weights, sources));
+        append(array, &failed, built(&out));
+    }
+    return whole(array, failed);
+}
+
 /* The best text, and the others if more than one was asked for. */
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
@@ -476,6 +494,8 @@ static void add_texts(struct builder *reply, const struct answer *answer)
     }
     if (result->text_count > 1)
         add(reply, "alternatives", whole(others, failed));
+    if (answer->explanation != NULL)
+        add(reply, "alignment", alignment_of(answer->explanation));
 }
 
 /* The members that a task has of its own. */
@@ -719,7 +739,8 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "ood_thresholds", ood_thresholds_of(info));
     add(&model, "class_prior", prior_of(info));
     add(&model, "explain_default",
-        info->task != ENGINE_CLASSIFY && info->task != ENGINE_REGRESS
+        info->task != ENGINE_CLASSIFY && info->task != ENGINE_REGRESS &&
+                info->task != ENGINE_GENERATE
             ? json_null()
             : json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));
