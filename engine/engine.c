@@ -432,7 +432,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     if (engine_encode_own(model, threads, err) || stack_test(&model->stacks[0], err))
         return err->code;
     describe(model, &choice);
-    if (describe_head(model, err) || describe_choice(model, &choice, options, err))
+    if (describe_head(model, err) || describe_choice(model, &choice, options, err) ||
+        (model->info.task == ENGINE_GENERATE && engine_write_describe(model, err)))
         return err->code;
     model->info.preprocessing = pipeline_describe(&model->stacks[0].pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);

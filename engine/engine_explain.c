@@ -4,7 +4,6 @@
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
 #include "engine/explain/patches.h"
-#include "engine/explain/stage_map.h"
 #include "engine/explain/words.h"
 #include "engine/model/capture.h"
 #include "engine/model/head.h"

@@ -33,8 +33,10 @@ struct predict {
     struct candidate_list labels; /* labels for a zero-shot model; none: its own */
     struct vector_form vector;
     struct engine_writing writing;
-    bool is_asked_to_write; /* an option of writing is given */
-    bool has_top_k;         /* --top-k is given */
+    struct input_list allowed; /* texts of --allow and --allowed */
+    bool has_allowed;          /* one of them is given */
+    bool is_asked_to_write;    /* an option of writing is given */
+    bool has_top_k;            /* --top-k is given */
     bool json, raw_logits;
     int32_t *target_ids; /* [target_count] the text whose logits are asked for; NULL: none */
     unsigned target_count;
@@ -264,6 +266,47 @@ static enum err_code set_language(const struct cli_option *option, void *target,
     return ERR_OK;
 }
 
+static enum err_code set_pattern(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct predict *predict = target;
+    (void)option, (void)err;
+    predict->is_asked_to_write = true;
+    predict->writing.pattern = value;
+    predict->writing.pattern_len = strlen(value);
+    return ERR_OK;
+}
+
+static enum err_code allow(const struct cli_option *option, void *target, const char *value,
+                           struct err *err)
+{
+    struct predict *predict = target;
+    const struct listed_input text = {.text = value, .text_len = strlen(value)};
+    (void)option;
+    predict->is_asked_to_write = predict->has_allowed = true;
+    return input_list_add(&predict->allowed, &text, err);
+}
+
+static enum err_code allow_lines(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct predict *predict = target;
+    (void)option;
+    predict->is_asked_to_write = predict->has_allowed = true;
+    return input_list_add_lines(&predict->allowed, value, err);
+}
+
+static enum err_code set_checksum(const struct cli_option *option, void *target, const char *value,
+                                  struct err *err)
+{
+    struct predict *predict = target;
+    (void)option;
+    predict->is_asked_to_write = true;
+    if (engine_checksum_find(value, strlen(value), &predict->writing.checksum))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "expected " ENGINE_CHECKSUM_NAMES);
+}
+
 #define COUNT(member)                                                                              \
     .type = CLI_OTHER, .value = "N", .apply = set_count,                                           \
     .tag = offsetof(struct generation_request, member)
@@ -384,6 +427,29 @@ static const struct cli_option options[] = {
      .apply = set_language,
      .tag = 1,
      .help = "Writing: the language to write in."},
+    {.name = "pattern",
+     .type = CLI_OTHER,
+     .value = "REGEX",
+     .apply = set_pattern,
+     .help = "Writing: a regular expression that the whole text matches."},
+    {.name = "allow",
+     .type = CLI_OTHER,
+     .value = "S",
+     .apply = allow,
+     .help = "Writing: the text is this one, or another that is allowed."},
+    {.name = "allowed",
+     .type = CLI_OTHER,
+     .value = "F",
+     .apply = allow_lines,
+     .help = "Writing: the same for each line of the file that is not blank."},
+    {.name = "copy-numbers",
+     FIELD(writing.copies_numbers),
+     .help = "Writing: each number of the text stands in the source text."},
+    {.name = "checksum",
+     .type = CLI_OTHER,
+     .value = "NAME",
+     .apply = set_checksum,
+     .help = "Writing: the text ends with its check characters: " ENGINE_CHECKSUM_NAMES "."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -494,7 +560,8 @@ static enum err_code print_json(const struct predict *predict, const struct list
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
     if (ok && predict->raw_logits && info->task == ENGINE_GENERATE)
-        ok = answer_add_integers(object, "output_ids", predict->result.texts[0].ids,
+        ok = predict->result.text_count == 0 ||
+             answer_add_integers(object, "output_ids", predict->result.texts[0].ids,
                                  predict->result.texts[0].count);
     else if (ok && predict->raw_logits && predict->result.rows != NULL)
         ok = answer_add_rows(object, "logits", predict->result.rows,
@@ -594,6 +661,26 @@ static bool predict_one(struct predict *predict, unsigned index)
 
 /* ---- main ---- */
 
+/* Lists the texts of --allow and --allowed. */
+static enum err_code take_allowed(struct predict *predict, struct err *err)
+{
+    const struct input_list *list = &predict->allowed;
+    if (!predict->has_allowed)
+        return ERR_OK;
+    const char **texts = arena_alloc_array(&predict->arena, list->count + 1u, sizeof *texts);
+    if (texts == NULL)
+        return err_no_memory(err, list->count * sizeof *texts);
+    for (unsigned i = 0; i < list->count; i++) {
+        texts[i] = list->items[i].text;
+        if (strlen(texts[i]) != list->items[i].text_len)
+            return err_set(err, ERR_UNUSABLE, "%s:%u: a NUL in a text that is allowed",
+                           list->items[i].file, list->items[i].line);
+    }
+    predict->writing.allowed = texts;
+    predict->writing.allowed_count = list->count;
+    return ERR_OK;
+}
+
 static enum err_code check(struct predict *predict, struct err *err)
 {
     const bool asks = predict->reader.question.text != NULL;
@@ -601,8 +688,10 @@ static enum err_code check(struct predict *predict, struct err *err)
     predict->options.writes_texts = true;
     if (predict->target_ids != NULL && !predict->raw_logits)
         return err_set(err, ERR_UNUSABLE, "--target-ids belongs to --raw-logits");
-    if (predict->is_asked_to_write)
+    if (predict->is_asked_to_write || predict->writing.copies_numbers)
         predict->reader.writing = &predict->writing;
+    if (take_allowed(predict, err))
+        return err->code;
     if (predict->top_k == 0 && asks)
         return err_set(err, ERR_UNUSABLE, "--top-k all: with --question it is a number");
     if (predict->top_k == TOP_K_UNSET)
@@ -675,6 +764,7 @@ static void close_all(void *target)
     candidate_list_close(&predict->labels);
     arena_deinit(&predict->arena);
     input_list_close(&predict->inputs);
+    input_list_close(&predict->allowed);
 }
 
 static const struct cli_program programs[] = {

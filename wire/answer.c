@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
+#include "engine/decide/extraction.h"
 #include "engine/model/attention_stats.h"
 
 #include <jansson.h>
@@ -478,20 +479,32 @@ static json_t *alignment_of(const struct explanation *explanation)
     return whole(array, failed);
 }
 
-/* The best text, and the others if more than one was asked for. */
+/* A text that was written, as {"output", "score"}. */
+static json_t *written(const struct engine_text *text)
+{
+    struct builder row = build();
+    add(&row, "output", json_stringn(text->text, text->len));
+    add(&row, "score", json_real((double)text->score));
+    return built(&row);
+}
+
+/* The best text, and the others if more than one was asked for; or why there is none. */
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
+    if (result->text_count == 0) {
+        add(reply, "output", json_null());
+        add(reply, "broken_rule", json_string(result->broken_rule));
+        if (result->rejected != NULL)
+            add(reply, "rejected", written(result->rejected));
+        return;
+    }
     json_t *others = result->text_count > 1 ? json_array() : NULL;
     bool failed = result->text_count > 1 && others == NULL;
     add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
     add(reply, "score", json_real((double)result->texts[0].score));
-    for (unsigned i = 1; !failed && i < result->text_count; i++) {
-        struct builder row = build();
-        add(&row, "output", json_stringn(result->texts[i].text, result->texts[i].len));
-        add(&row, "score", json_real((double)result->texts[i].score));
-        append(others, &failed, built(&row));
-    }
+    for (unsigned i = 1; !failed && i < result->text_count; i++)
+        append(others, &failed, written(&result->texts[i]));
     if (result->text_count > 1)
         add(reply, "alternatives", whole(others, failed));
     if (answer->explanation != NULL)
@@ -677,24 +690,32 @@ static void add_reading(struct builder *model, const struct engine_info *info)
     }
 }
 
-/* Options of a model that writes, as its checkpoint sets them, and their limits. */
-static json_t *generation_of(const struct engine_info *info)
+/* The decoder, and what counts where a request says nothing. */
+static json_t *writes_of(const struct engine_writes *writes)
 {
-    const struct generation_config *config = info->generation;
-    struct builder generation = build();
-    add_count(&generation, "max_new_tokens", config->new_max);
-    add_count(&generation, "max_new_tokens_max", info->new_tokens_max);
-    add_count(&generation, "min_new_tokens", config->new_min);
-    add_count(&generation, "num_beams", config->beams);
-    add_count(&generation, "num_beams_max", GENERATION_BEAMS_MAX);
-    add_count(&generation, "num_return_sequences", config->sequences);
-    add_count(&generation, "no_repeat_ngram_size", config->no_repeat);
-    add(&generation, "length_penalty", json_real(config->length_penalty));
-    add(&generation, "source_languages",
-        texts(info->source_languages, info->source_language_count));
-    add(&generation, "target_languages",
-        texts(info->target_languages, info->target_language_count));
-    return built(&generation);
+    static const char *const stopping[] = {
+        [STOPPING_ESTIMATED] = "estimated", [STOPPING_EARLY] = "early", [STOPPING_NEVER] = "never"};
+    const struct generation_config *config = writes->config;
+    struct builder out = build();
+    add(&out, "family", json_string(writes->family));
+    add_count(&out, "layers", writes->layers);
+    add_count(&out, "heads", writes->heads);
+    add_count(&out, "hidden_size", writes->hidden_size);
+    add_count(&out, "intermediate_size", writes->intermediate_size);
+    add_count(&out, "vocab_size", writes->vocab_size);
+    add_count(&out, "new_tokens_max", writes->new_tokens_max);
+    add_count(&out, "cache_token_bytes", writes->cache_token_bytes);
+    add_count(&out, "max_new_tokens", config->new_max);
+    add_count(&out, "min_new_tokens", config->new_min);
+    add_count(&out, "num_beams", config->beams);
+    add_count(&out, "num_beams_max", GENERATION_BEAMS_MAX);
+    add_count(&out, "num_return_sequences", config->sequences);
+    add_count(&out, "no_repeat_ngram_size", config->no_repeat);
+    add(&out, "length_penalty", json_real(config->length_penalty));
+    add(&out, "early_stopping", json_string_nocheck(stopping[config->early_stopping]));
+    add(&out, "source_languages", texts(writes->source_languages, writes->source_language_count));
+    add(&out, "target_languages", texts(writes->target_languages, writes->target_language_count));
+    return built(&out);
 }
 
 struct json_t *answer_index(const struct index_info *info)
@@ -750,10 +771,10 @@ struct json_t *answer_model(const struct engine_info *info)
         add(&model, "similarity", json_string_nocheck(info->similarity));
         add(&model, "prompts", texts(info->prompts, info->prompt_count));
     }
+    if (info->writes != NULL)
+        add(&model, "writes", writes_of(info->writes));
     if (info->task == ENGINE_FILL)
         add(&model, "mask_token", text_or_null(info->mask_token));
-    if (info->generation != NULL)
-        add(&model, "generation", generation_of(info));
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));
     if (info->is_zero_shot)
         add(&model, "hypothesis_template", json_string(info->hypothesis));

@@ -449,18 +449,11 @@ static enum err_code ask_integer(const char *name, long long asked, long long mi
     return ERR_OK;
 }
 
-unsigned generation_new_max(const struct generation_model *model)
-{
-    const unsigned positions = model->positions;
-    return positions > 0 && positions < GENERATION_NEW_MAX ? positions : GENERATION_NEW_MAX;
-}
-
 enum err_code generation_config_ask(struct generation_config *config,
                                     const struct generation_request *request,
                                     const struct generation_model *model, struct err *err)
 {
-    const unsigned most = generation_new_max(model);
-    const unsigned beams_max = GENERATION_BEAMS_MAX;
+    const unsigned most = generation_new_max(model), beams_max = GENERATION_BEAMS_MAX;
     if (ask_integer("max_new_tokens", request->max_new_tokens, 1, most, &config->new_max, err) ||
         ask_integer("min_new_tokens", request->min_new_tokens, 0, config->new_max, &config->new_min,
                     err) ||

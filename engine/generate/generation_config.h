@@ -89,14 +89,18 @@ enum err_code generation_config_parse(struct generation_config *out, const struc
                                       const struct generation_model *model, struct arena *arena,
                                       struct err *err);
 
-/* The most new tokens that a request may ask for. */
-unsigned generation_new_max(const struct generation_model *model);
-
 /* Changes the checkpoint's options to the request's. ERR_UNUSABLE names the option and its limit.
  */
 enum err_code generation_config_ask(struct generation_config *config,
                                     const struct generation_request *request,
                                     const struct generation_model *model, struct err *err);
+
+/* Most new tokens that a request may ask for. */
+static inline unsigned generation_new_max(const struct generation_model *model)
+{
+    return model->positions > 0 && model->positions < GENERATION_NEW_MAX ? model->positions
+                                                                         : GENERATION_NEW_MAX;
+}
 
 /* Candidates of a step: as many for each beam as it has end tokens, and one more. */
 static inline unsigned generation_candidates(const struct generation_config *config)

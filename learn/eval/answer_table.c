@@ -1,6 +1,7 @@
 #include "learn/eval/answer_table.h"
 
 #include "engine/base/utf8.h"
+#include "engine/decide/extraction.h"
 #include "engine/explain/explanation.h"
 
 #include <math.h>
@@ -163,6 +164,11 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
         fputs(result->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
         for (unsigned i = 0; i < result->text_count; i++)
             fprintf(file, "  %12.9g  %s\n", (double)result->texts[i].score, result->texts[i].text);
+        if (result->text_count == 0)
+            fprintf(file, "  no text obeys the rules (%s)\n", result->broken_rule);
+        if (result->rejected != NULL)
+            fprintf(file, "  %12.9g  rejected: %s\n", (double)result->rejected->score,
+                    result->rejected->text);
         return ERR_OK;
     }
     if (result->task == ENGINE_EMBED) {

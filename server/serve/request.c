@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
+#include "engine/decide/extraction.h"
 #include "server/http/path_pattern.h"
 #include "server/serve/label_sets.h"
 #include "server/serve/snapshots.h"

@@ -90,18 +90,18 @@ test('options are those of the model, within the limits that it tells', () =>
         const { models } = await page.evaluate(async () => (await fetch('models')).json());
         for (const name of ['marian', 'mbart', 'trocr']) {
             await page.selectOption('#model', name);
-            const { generation } = models.find((model) => model.name === name);
+            const { writes } = models.find((model) => model.name === name);
             const limits = await page.locator('#writing input').evaluateAll((fields) =>
                 Object.fromEntries(fields.map((field) => [field.name,
                     [Number(field.placeholder), Number(field.max)]])));
             assert.deepEqual(limits, {
-                max_new_tokens: [generation.max_new_tokens, generation.max_new_tokens_max],
-                num_beams: [generation.num_beams, generation.num_beams_max],
-                num_return_sequences: [generation.num_return_sequences,
-                    generation.num_beams_max] });
+                max_new_tokens: [writes.max_new_tokens, writes.new_tokens_max],
+                num_beams: [writes.num_beams, writes.num_beams_max],
+                num_return_sequences: [writes.num_return_sequences,
+                    writes.num_beams_max] });
             const languages = await page.locator('#writing select').evaluateAll((fields) =>
                 fields.map((field) => [...field.options].slice(1).map(({ value }) => value)));
-            assert.deepEqual(languages, [generation.source_languages, generation.target_languages]
+            assert.deepEqual(languages, [writes.source_languages, writes.target_languages]
                 .filter((codes) => codes.length > 0));
         }
         assert.equal(await page.locator('#writing select').count(), 0);

@@ -3,7 +3,7 @@
 #include "engine/engine.h"
 #include "engine/prepare/views.h"
 #include "engine/vision/preprocess.h"
-#include "engine/vision/resize_lines.h"
+#include "engine/vision/resize.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
 #include "tests/support/sources.h"

@@ -1,6 +1,6 @@
 /* explanations.h once more, step by step: every figure of a run, of texts and of images with masks,
- * is made again from the parts that it is made of (perturbation.c, probe.h, faithfulness.h,
- * localisation.h), and must be the same. The model of images is trained on the spot, for what it
+ * is made again from the parts that it is made of (perturbation.c, probe.h, faithfulness.c,
+ * localisation.c), and must be the same. The model of images is trained on the spot, for what it
  * says does not matter. */
 #include "engine/base/rng.h"
 #include "engine/vision/png.h"
