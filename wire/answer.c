@@ -736,6 +736,7 @@ static json_t *writes_of(const struct engine_writes *writes)
     add_count(&out, "max_new_tokens", config->new_max);
     add_count(&out, "min_new_tokens", config->new_min);
     add_count(&out, "num_beams", config->beams);
+    add_count(&out, "num_beams_max", GENERATION_BEAMS_MAX);
     add_count(&out, "num_return_sequences", config->sequences);
     add_count(&out, "no_repeat_ngram_size", config->no_repeat);
     add(&out, "length_penalty", json_real(config->length_penalty));
@@ -787,7 +788,8 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "ood_thresholds", ood_thresholds_of(info));
     add(&model, "class_prior", prior_of(info));
     add(&model, "explain_default",
-        info->task != ENGINE_CLASSIFY && info->task != ENGINE_REGRESS
+        info->task != ENGINE_CLASSIFY && info->task != ENGINE_REGRESS &&
+                info->task != ENGINE_GENERATE
             ? json_null()
             : json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));

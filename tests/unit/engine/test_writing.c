@@ -317,6 +317,53 @@ START_TEST(options_of_writing_are_obeyed_or_refused_by_name)
 }
 END_TEST
 
+/* The error of a source, of ERR_UNUSABLE or none. */
+static const char *refusal(struct fixture *f, const struct engine_source *source)
+{
+    struct engine_input input;
+    f->err = (struct err){0};
+    const enum err_code code = engine_prepare(f->model, source, NULL, &f->arena, &input, &f->err);
+    ck_assert(code == ERR_OK || code == ERR_UNUSABLE);
+    return code == ERR_OK ? NULL : f->err.text;
+}
+
+START_TEST(what_is_told_of_a_model_is_what_requests_may_ask_for)
+{
+    unsigned languages = 0;
+    for (size_t m = 0; m < NAMES; m++) {
+        struct fixture f;
+        struct engine_writing writing = {.asked = generation_request_empty};
+        setup(&f, names[m]);
+        const struct engine_info *info = engine_describe(f.model);
+        if (info->kind == ENGINE_TEXT) {
+            const struct engine_source *source = text_source_with("a die", .writing = &writing);
+            const struct engine_writes *writes = info->writes;
+            writing.asked.max_new_tokens = writes->new_tokens_max;
+            ck_assert_ptr_null(refusal(&f, source));
+            writing.asked.max_new_tokens++;
+            ck_assert_ptr_nonnull(refusal(&f, source));
+            ck_assert_uint_le(writes->config->new_max, writes->new_tokens_max);
+            writing.asked = generation_request_empty;
+            const char **const asked[] = {&writing.source_language, &writing.target_language};
+            const char *const *const told[] = {writes->source_languages, writes->target_languages};
+            const unsigned counts[] = {writes->source_language_count,
+                                       writes->target_language_count};
+            for (unsigned side = 0; side < 2; side++) {
+                for (unsigned i = 0; i < counts[side]; i++, languages++) {
+                    *asked[side] = told[side][i];
+                    ck_assert_msg(refusal(&f, source) == NULL, "%s: %s", names[m], f.err.text);
+                }
+                *asked[side] = "none of them";
+                ck_assert_ptr_nonnull(refusal(&f, source));
+                *asked[side] = NULL;
+            }
+        }
+        drop(&f);
+    }
+    ck_assert_uint_gt(languages, 100);
+}
+END_TEST
+
 START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
 {
     struct writing_fixture f = {0};
@@ -396,5 +443,6 @@ SUITE("writing", texts_are_those_of_generate, texts_are_judged_by_their_confiden
       alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
+      what_is_told_of_a_model_is_what_requests_may_ask_for,
       what_a_model_that_writes_cannot_obey_is_refused_by_name,
       a_program_that_answers_no_texts_refuses_the_model)
