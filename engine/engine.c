@@ -362,9 +362,10 @@ static enum err_code open_pair(struct engine_model *model, const char *dir,
 {
     struct stack *source = &model->stacks[0], *target = &model->stacks[1];
     if (!options->writes_texts)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "config.json: the model writes texts; attnd-predict answers with it, this "
-                       "program does not yet");
+        return err_set(err, ERR_UNSUPPORTED, "config.json: the model writes texts: %s",
+                       options->instead != NULL ? options->instead
+                                                : "attnd, attnd-predict, attnd-batch and "
+                                                  "attnd-stream answer with it");
     if (options->token_pruning != NULL && strcmp(options->token_pruning, "none") != 0)
         return err_set(err, ERR_UNSUPPORTED, "token_pruning: not of a model that writes texts");
     if (options->class_prior != NULL)

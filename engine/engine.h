@@ -52,7 +52,8 @@ struct engine_options {
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
                                    attnd.json says nothing of it: decide/policy.h */
     bool writes_texts;          /* the caller answers models of ENGINE_GENERATE; else they are
-                                   refused by name */
+                                   refused by name, with */
+    const char *instead;        /* this advice; NULL: the programs that answer */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
     const struct engine_model *copy_of; /* one that is open, of the same directory and options: its
                                            dtype is taken, and not measured again; NULL: none */
