@@ -43,12 +43,13 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
     struct tensor_walk walk = {.spec = spec, .head = spec->head};
     const bool has_windows = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
-    size_t numbers = 0, linear = 0, padding = 0;
+    size_t numbers = 0, linear = 0, linear_bytes = 0;
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (row.part == TENSOR_WEIGHT && row.depth > 0 && !row.is_of_head) {
-            const size_t in = row.count / row.shape[0];
+            const struct linear_backend *backend = workspace_backend(spec, encoder, row.field);
             linear += row.count;
-            padding += row.shape[0] * (linear_held_row(encoder, in) - in);
+            linear_bytes += row.shape[0] * linear_held_row(backend, row.count / row.shape[0]) *
+                            precision_bytes(backend->precision);
         }
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
@@ -68,8 +69,7 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
         numbers += relative_tables_floats(spec);
     if (spec->family->is_rotary)
         numbers += 2 * rotary_floats(spec_text_tokens(spec), spec->hidden / spec->heads);
-    const size_t bytes = (numbers - linear) * sizeof(float) +
-                         (linear + padding) * precision_bytes(encoder->precision);
+    const size_t bytes = (numbers - linear) * sizeof(float) + linear_bytes;
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }
 
