@@ -271,7 +271,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->version = spec->version;
     info->dtype = precision_name(choice->precision);
     info->linear_backend = choice->encoder->name;
-    const char *kernel = model->stacks[0].weights.layers[0].qkv.kernel;
+    const char *kernel = model->stacks[0].weights.layers[0].mlp_in.kernel;
     info->kernels = kernel != NULL ? kernel : model->stacks[0].kernels->name;
     info->scores = scores[spec->scores];
     info->temperature = spec->temperature;

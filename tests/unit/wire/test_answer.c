@@ -323,38 +323,6 @@ START_TEST(answer_describes_a_model_of_tags)
 }
 END_TEST
 
-START_TEST(answer_describes_a_model_that_writes)
-{
-    static const char *const languages[] = {"en_XX", "de_DE"};
-    const struct generation_config config = {
-        .new_max = 20, .new_min = 2, .beams = 4, .sequences = 3, .length_penalty = 0.5};
-    const struct engine_writes writes = {.family = "mbart",
-                                         .new_tokens_max = 512,
-                                         .config = &config,
-                                         .target_languages = languages,
-                                         .target_language_count = 2};
-    const struct engine_info writer = {.task = ENGINE_GENERATE,
-                                       .family = "mbart",
-                                       .dtype = "f32",
-                                       .scores = "softmax",
-                                       .writes = &writes,
-                                       .explain_default = EXPLAIN_ALIGNMENT};
-    struct json_t *json = answer_model(&writer);
-    const struct json_t *told = json_object_get(json, "writes");
-    const char *const names[] = {"max_new_tokens", "new_tokens_max",       "min_new_tokens",
-                                 "num_beams",      "num_return_sequences", "num_beams_max"};
-    const json_int_t expected[] = {20, 512, 2, 4, 3, 8};
-    for (unsigned i = 0; i < 6; i++)
-        ck_assert_int_eq(json_integer_value(json_object_get(told, names[i])), expected[i]);
-    ck_assert_double_eq(json_real_value(json_object_get(told, "length_penalty")), 0.5);
-    ck_assert_uint_eq(json_array_size(json_object_get(told, "source_languages")), 0);
-    const struct json_t *targets = json_object_get(told, "target_languages");
-    ck_assert_str_eq(json_string_value(json_array_get(targets, 1)), "de_DE");
-    ck_assert_str_eq(json_string_value(json_object_get(json, "explain_default")), "alignment");
-    json_decref(json);
-}
-END_TEST
-
 START_TEST(answer_describes_a_model_of_vectors)
 {
     static const char *const prompts[] = {"query", "document"};
@@ -403,13 +371,14 @@ START_TEST(answer_describes_a_model_that_writes)
                                                              .writes = &writes});
     char *text = json_dumps(json_object_get(json, "writes"),
                             JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
-    ck_assert_str_eq(text,
-                     "{\"family\":\"marian-decoder\",\"layers\":6,\"heads\":8,\"hidden_size\":512,"
-                     "\"intermediate_size\":2048,\"vocab_size\":65001,\"new_tokens_max\":512,"
-                     "\"cache_token_bytes\":24576,\"max_new_tokens\":40,\"min_new_tokens\":1,"
-                     "\"num_beams\":4,\"num_return_sequences\":2,\"no_repeat_ngram_size\":3,"
-                     "\"length_penalty\":0.5,\"early_stopping\":\"never\","
-                     "\"source_languages\":[],\"target_languages\":[\"de\",\"en\"]}");
+    ck_assert_str_eq(
+        text,
+        "{\"family\":\"marian-decoder\",\"layers\":6,\"heads\":8,\"hidden_size\":512,"
+        "\"intermediate_size\":2048,\"vocab_size\":65001,\"new_tokens_max\":512,"
+        "\"cache_token_bytes\":24576,\"max_new_tokens\":40,\"min_new_tokens\":1,"
+        "\"num_beams\":4,\"num_beams_max\":8,\"num_return_sequences\":2,\"no_repeat_ngram_size\":3,"
+        "\"length_penalty\":0.5,\"early_stopping\":\"never\","
+        "\"source_languages\":[],\"target_languages\":[\"de\",\"en\"]}");
     ck_assert_str_eq(json_string_value(json_object_get(json, "task")), "generate");
     free(text);
     json_decref(json);
