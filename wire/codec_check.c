@@ -30,7 +30,7 @@ bool codec_check_listed(const char *name, const struct codec_names *known)
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
                                   const struct codec_names *known, struct err *err)
 {
-    static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const size_t len = strspn(key, shown);
     if (key[len] != '\0' || len == 0 || len > SHOWN_NAME_BYTES)
         return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);

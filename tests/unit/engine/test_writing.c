@@ -363,6 +363,23 @@ START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
 }
 END_TEST
 
+START_TEST(writing_is_not_explained_and_says_what_the_model_answers)
+{
+    struct fixture f;
+    struct engine_writing writing = {.asked = generation_request_empty};
+    struct engine_input input = {0};
+    struct engine_need need;
+    setup(&f, "t5-0");
+    prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
+    ck_assert_int_eq(
+        engine_capture(f.model, &input, &(struct explain_options){0}, &f.arena, &f.err),
+        ERR_UNUSABLE);
+    ck_assert_str_eq(f.err.text,
+                     "explain: the model answers a text that it writes, which no method explains");
+    drop(&f);
+}
+END_TEST
+
 START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 {
     struct fixture f = {0};
@@ -380,4 +397,5 @@ SUITE("writing", texts_are_those_of_generate, alignments_are_the_cross_attention
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
       what_a_model_that_writes_cannot_obey_is_refused_by_name,
+      writing_is_not_explained_and_says_what_the_model_answers,
       a_program_that_answers_no_texts_refuses_the_model)
