@@ -86,11 +86,23 @@ void augment_apply(const struct augment *augment, const struct augment_pixels *i
 
 struct samples;
 
+/* How the texts of a model that writes are read. Sources are cut at tokens_max, as serving cuts
+ * them. A target that has more tokens than the decoder reads cannot be used: cut, it would teach to
+ * end too early. */
+struct samples_writing {
+    const struct spec *target; /* the decoder's */
+    int32_t start;       /* the token that a decoder reads first; -1: a target's last, which is
+                                  mBART's */
+    unsigned tokens_max; /* of a source, special ones included; 0: the model's */
+    const char *source_language, *target_language; /* codes of the tokenizers'; NULL: the usual */
+};
+
 struct samples_options {
     unsigned threads;    /* at least 1 */
     size_t pixels_max;   /* a larger image is shrunk to this many pixels, its shape kept, and then
                             is no longer bit-identical; 0: 2^19 (724 x 724) */
     unsigned pieces_max; /* word pieces kept of a text; 0: 8192 */
+    const struct samples_writing *writing; /* of a model that writes texts; NULL: it is another */
     const struct tag_set *tags; /* of the texts' spans, which all have a label of it; NULL: none */
     /* Called by the opening thread with the number of items done; NULL: not called. */
     void (*progress)(void *context, size_t done);
@@ -121,7 +133,8 @@ struct samples_view {
 };
 
 /* The tokens of an input that are to be predicted, ascending places in it, and what belongs there:
- * ids of words for masked language modelling, tags for a model of tags. In the arena. */
+ * ids of words for masked language modelling, tags for a model of tags. In the arena. A text to
+ * write has no places: all tokens that the decoder reads are answered. */
 struct samples_targets {
     unsigned count; /* masked: at least 1, unless every piece of the window is a special token */
     const unsigned *places;
@@ -162,6 +175,9 @@ enum err_code samples_check_windows(const struct samples *samples, const struct 
  * its size. */
 unsigned samples_tokens_max(const struct samples *samples, const struct samples_view *view);
 
+/* Tokens of the longest text to write; 0: the model is another. */
+unsigned samples_target_tokens(const struct samples *samples);
+
 /* Prepares one item; `rng` NULL: no augmentation, no dropout. Arrays live in the arena.
  * ERR_UNUSABLE for an item with a problem and for an image_size below a patch. */
 enum err_code samples_input(const struct samples *samples, size_t item,
@@ -174,6 +190,14 @@ enum err_code samples_tagged_input(const struct samples *samples, size_t item,
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out,
                                    struct samples_targets *targets, struct err *err);
+
+/* The same for a model that writes: *read is what its decoder reads, the start and the target's
+ * tokens but the last, and *targets are what it should answer to each. */
+enum err_code samples_written_input(const struct samples *samples, size_t item,
+                                    const struct samples_view *view, struct rng *rng,
+                                    struct arena *arena, struct engine_input *out,
+                                    struct engine_input *read, struct samples_targets *targets,
+                                    struct err *err);
 
 /* The same for masked language modelling (Devlin et al. 2019, 3.1): 15 % of the pieces, never a
  * special token, are chosen (one at least); of these 80 % become [MASK], 10 % another word of the

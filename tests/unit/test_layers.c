@@ -93,7 +93,8 @@ static const struct room {
      {"engine/explain", "engine/prepare", "engine/model", "engine/model/config", "engine/content",
       "engine/model/decoder", "engine/generate", "engine/model/bias", "engine/decide",
       "engine/statistics", "engine/format", "engine/ngrams", "engine/text", "engine/vision",
-      "engine/tensor/linear", "engine/tensor/gemm", "engine/tensor/rotary.h", "engine/base"}},
+      "engine/tensor/linear", "engine/tensor/gemm", "engine/tensor/rotary.h",
+      "engine/fab/semi_check.h", "engine/base"}},
 
     {"learn/data",
      false,
@@ -140,9 +141,10 @@ static const struct room {
     {"learn/train/loop",
      false,
      {"learn/train/checkpoint", "learn/train/network", "learn/ngrams", "learn/eval/measure",
-      "learn/data", "engine", "engine/prepare/pipeline.h", "engine/model", "engine/decide",
-      "engine/statistics", "engine/format", "engine/tensor/backward", "engine/tensor/linear",
-      "engine/tensor/dot.h", "engine/cli", "engine/base"}},
+      "learn/data", "engine", "engine/prepare/pipeline.h", "engine/generate/generation_config.h",
+      "engine/model/decoder/pair_spec.h", "engine/model", "engine/decide", "engine/statistics",
+      "engine/format", "engine/tensor/backward", "engine/tensor/linear", "engine/tensor/dot.h",
+      "engine/cli", "engine/base"}},
     /* the end of a regression, and of an embedding, measures and reports without an assessment,
      * which is of labels */
     {"learn/train",

@@ -77,7 +77,7 @@ void faithfulness_occlusion(struct score whole, const struct score *without, uns
 double faithfulness_area(const struct score *points, enum score_scale scale);
 
 /* Ways to rank the parts of an input: enum explain_method, then the references. */
-enum { METHOD_RANDOM = EXPLAIN_METHODS, METHOD_OCCLUSION, EXPLANATIONS_METHODS };
+enum { METHOD_RANDOM = EXPLAIN_LABEL_METHODS, METHOD_OCCLUSION, EXPLANATIONS_METHODS };
 
 const char *explanations_method_name(unsigned method);
 
