@@ -96,8 +96,8 @@ static enum err_code print_value(void *context, const char *key, const struct js
     return ERR_OK;
 }
 
-/* The label, or the text that was written, and its score. A regression's number stands as the score; several numbers stand as the
- * label: yield=0.9|leakage=0.01. */
+/* The label, or the text that was written, and its score. A regression's number stands as the
+ * score; several numbers stand as the label: yield=0.9|leakage=0.01. */
 static void answer_cells(FILE *file, const struct json_t *object)
 {
     const struct json_t *values = doc_member(object, "values");
