@@ -168,6 +168,7 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
         GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + 2 * text_bytes(model, &config) +
                                 (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
     need->written = config.sequences * text_bytes(model, &config);
+    need->written_tokens = config.new_max;
     need->answer = memory_sum(decoder_cache_bytes(target, tokens, slots),
                               generation_bytes(&config, target->vocab_size) +
                                   (tokens * target->source + aligned) * sizeof(float) +
@@ -308,6 +309,11 @@ static enum err_code take_text(const struct writer *writer,
                                 .alignment = alignment};
     return tokenizer_decode(writer->model->stacks[1].pipeline.tokenizer, ids, found->count, true,
                             &out->text, &out->len, arena, err);
+}
+
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text)
+{
+    return text->count >= input->writing->config.new_max;
 }
 
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
