@@ -379,6 +379,7 @@ struct engine_need {
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
     size_t written;   /* generate: bytes of all texts that are answered, at most */
+    unsigned written_tokens; /* and tokens of each of them */
 };
 struct engine_need engine_need(const struct engine_model *model,
                                const struct engine_source *source);
@@ -494,12 +495,16 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
  * are made here, by any thread; engine_need counts them in its answer. ERR_NO_MEMORY. */
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err);
-/* A token of a text, for a reader who does not wait for the whole. */
+/* True if the text has all the tokens that it may have: its length ended it, whatever is last. */
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text);
+/* The characters that a token adds to a text, whole ones, which go to the token that ends them. The
+ * string of a special token is not in the text. */
 struct engine_piece {
     unsigned index;
     int32_t id;
-    const char *text; /* [len] whole characters that it adds to the text; may be empty */
+    const char *text; /* [len] UTF-8, the arena's, or of a special token the model's */
     size_t len;
+    bool is_special;
 };
 /* The place in a text up to which its pieces are taken; zeros at first. */
 struct engine_pieces {
@@ -513,6 +518,11 @@ enum err_code engine_next_piece(const struct engine_result *result, struct engin
                                 struct err *err);
 /* 0: the search of this input has several hypotheses, of which none is the text before its end. */
 size_t engine_pieces_bytes(const struct engine_input *input);
+/* Takes all of a text: *out [text->count]. The arena holds these, and no more bytes than the text.
+ * ERR_NO_MEMORY. */
+enum err_code engine_text_pieces(const struct engine_model *model, const struct engine_text *text,
+                                 const struct engine_piece **out, struct arena *arena,
+                                 struct err *err);
 
 /* Rows that the model answers an input with; 0: its head answers the whole input. */
 unsigned engine_rows(const struct engine_model *model, const struct engine_input *input);

