@@ -109,8 +109,8 @@ static const struct cli_option build_options[] = {
      .help = "Of a model that reads images and texts: the inputs are texts (default: images)."},
     CLI_ROW(TOOL, path, "out", "FILE", .is_required = true, .help = "Where the index is written."),
     CLI_ROW(TOOL, element, "element", "TYPE", .choices = "int8|int16", .fallback = "int16",
-            .help = "What a number takes: int8 half the memory, int16 all near ones in their right "
-                    "order."),
+            .help = "The numbers of the vectors: int8 takes half the memory, int16 keeps the order "
+                    "of near cases."),
     CLI_ROW(TOOL, similarity, "similarity", "NAME", .choices = "cosine|dot|euclidean|manhattan",
             .help = "How two vectors are compared (default: as the model says, else cosine)."),
     CLI_ROW(TOOL, dimensions, "dimensions", "N", .min = 1, .max = INDEX_DIMENSIONS_MAX,

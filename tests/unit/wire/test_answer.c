@@ -371,13 +371,14 @@ START_TEST(answer_describes_a_model_that_writes)
                                                              .writes = &writes});
     char *text = json_dumps(json_object_get(json, "writes"),
                             JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
-    ck_assert_str_eq(text,
-                     "{\"family\":\"marian-decoder\",\"layers\":6,\"heads\":8,\"hidden_size\":512,"
-                     "\"intermediate_size\":2048,\"vocab_size\":65001,\"new_tokens_max\":512,"
-                     "\"cache_token_bytes\":24576,\"max_new_tokens\":40,\"min_new_tokens\":1,"
-                     "\"num_beams\":4,\"num_return_sequences\":2,\"no_repeat_ngram_size\":3,"
-                     "\"length_penalty\":0.5,\"early_stopping\":\"never\","
-                     "\"source_languages\":[],\"target_languages\":[\"de\",\"en\"]}");
+    ck_assert_str_eq(
+        text,
+        "{\"family\":\"marian-decoder\",\"layers\":6,\"heads\":8,\"hidden_size\":512,"
+        "\"intermediate_size\":2048,\"vocab_size\":65001,\"new_tokens_max\":512,"
+        "\"cache_token_bytes\":24576,\"max_new_tokens\":40,\"min_new_tokens\":1,"
+        "\"num_beams\":4,\"num_beams_max\":8,\"num_return_sequences\":2,\"no_repeat_ngram_size\":3,"
+        "\"length_penalty\":0.5,\"early_stopping\":\"never\","
+        "\"source_languages\":[],\"target_languages\":[\"de\",\"en\"]}");
     ck_assert_str_eq(json_string_value(json_object_get(json, "task")), "generate");
     free(text);
     json_decref(json);
