@@ -1,6 +1,7 @@
 #include "server/openapi/openapi.h"
 
 #include "engine/decide/decision.h"
+#include "engine/decide/extraction.h"
 #include "engine/explain/explanation.h"
 #include "server/json/codec_feedback.h"
 #include "wire/codec_check.h"

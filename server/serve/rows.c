@@ -60,11 +60,11 @@ int rows_entailment(const struct engine_info *info)
 
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
-    return wish == WISH_WHOLE      ? info->row_size == 0
+    return wish == WISH_WHOLE      ? info->row_size == 0 && info->task != ENGINE_GENERATE
            : wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
            : wish == WISH_SCORES   ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
            : wish == WISH_ENTAIL   ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
-           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE
+           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE && info->task != ENGINE_GENERATE
            : wish == WISH_ANSWER   ? info->task == ENGINE_ANSWER
            : wish == WISH_SPARSE   ? info->task == ENGINE_SPARSE
            : wish == WISH_RANK
@@ -88,12 +88,12 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
 {
     const struct engine_info *info = row->model->info;
     static const char *const lacks[] = {
-        [WISH_WHOLE] = "answers parts of a text, which this route does not give",
+        [WISH_WHOLE] = "answers parts of a text or a text, which this route does not give",
         [WISH_VECTOR] = "answers no vectors",
         [WISH_RANK] = "does not score pairs of texts with one label",
         [WISH_SCORES] = "answers no labels",
         [WISH_ENTAIL] = "has no label of entailment",
-        [WISH_PIPELINE] = "answers weights of words, which this route does not give",
+        [WISH_PIPELINE] = "answers weights of words or a text, which this route does not give",
         [WISH_ANSWER] = "answers no questions",
         [WISH_SPARSE] = "answers no sparse vectors",
     };
@@ -101,6 +101,11 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s %s: its task is another (GET /models)", row->model->name,
                        lacks[call->wish]);
+    if (info->task == ENGINE_GENERATE && call->top_k != 1)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "top_k: the model %s writes texts, it has no labels; num_return_sequences "
+                       "says how many texts are answered",
+                       row->model->name);
     if (call->refuses_unit && info->normalizes)
         return err_set(
             &row->err, ERR_UNUSABLE,
@@ -108,6 +113,23 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
             "cannot be obeyed",
             row->model->name);
     return vector_form_check(&call->vector, info, &row->err);
+}
+
+/* A text's alignment is kept while it is written: it has to be asked for before. */
+static enum err_code ask_alignment(const struct request *request, struct row *row)
+{
+    const struct predict_call *call = &request->call;
+    if (!call->explain || row->model->info->task != ENGINE_GENERATE)
+        return ERR_OK;
+    struct engine_writing *writing =
+        arena_alloc_array(&request->exchange->arena, 1, sizeof *writing);
+    if (writing == NULL)
+        return err_no_memory(&row->err, sizeof *writing);
+    *writing = call->writing != NULL ? *call->writing
+                                     : (struct engine_writing){.asked = generation_request_empty};
+    writing->aligns = true;
+    row->writing = writing;
+    return ERR_OK;
 }
 
 /* The version that the call names; NULL: it is not served. */
@@ -136,7 +158,8 @@ static void resolve_model(struct request *request, unsigned index, struct served
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = call->version != NULL ? find_version(request)
                                            : versions_choose(request->snapshot, model, row->key);
-        if (check_wish(call, row) || check_labels(request, row) || similar_find(request, row))
+        if (check_wish(call, row) || check_labels(request, row) || ask_alignment(request, row) ||
+            similar_find(request, row))
             prefix_item(request, index, &row->err);
         return;
     }

@@ -103,7 +103,7 @@ struct network_block {
     struct matrix out;            /* [T, D]: the next block's in, unless patches are merged */
 };
 
-/* One stage (engine/stack.h), and the patch merging in front of it; the first stage has none. */
+/* One stage (struct stack), and the patch merging in front of it; the first stage has none. */
 struct network_stage {
     struct spec spec; /* spec_at's */
     struct patch_windows windows;
