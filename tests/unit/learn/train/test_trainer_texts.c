@@ -4,6 +4,7 @@
 #include "learn/train/loop/judge_texts.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
+#include "tests/support/writing_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,20 +16,8 @@ enum { PATH_BYTES = 1024, ROWS = 8 };
 
 struct fixture {
     struct train_fixture f;
-    struct tempdir pair; /* the model: links to the committed files */
+    struct tempdir pair; /* the model */
 };
-
-static void link_files(const struct tempdir *dir, const char *room, const char *name,
-                       const char *const *files, size_t count)
-{
-    char here[PATH_BYTES / 2], from[PATH_BYTES], to[PATH_BYTES];
-    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
-    for (size_t i = 0; i < count; i++) {
-        snprintf(from, sizeof from, "%s/tests/data/%s/%s/%s", here, room, name, files[i]);
-        snprintf(to, sizeof to, "%s/%s", dir->path, files[i]);
-        ck_assert(access(from, R_OK) != 0 || symlink(from, to) == 0);
-    }
-}
 
 /* Six words a line at most, in the other order; or pictures with a word each. */
 static void write_list(const struct train_fixture *f, bool is_image)
@@ -56,19 +45,12 @@ static void write_list(const struct train_fixture *f, bool is_image)
 
 static void open_fixture(struct fixture *x, const char *name, bool with_weights)
 {
-    static const char *const model[] = {"config.json", "generation_config.json",
-                                        "preprocessor_config.json", "model.safetensors"};
-    static const char *const texts[] = {"tokenizer.json",
-                                        "tokenizer_config.json",
-                                        "special_tokens_map.json",
-                                        "source.spm",
-                                        "target.spm",
-                                        "vocab.json"};
     struct train_fixture *f = &x->f;
+    char weights[PATH_BYTES];
     train_fixture_texts(f);
-    tempdir_open(&x->pair);
-    link_files(&x->pair, "golden", name, model, with_weights ? 4 : 3);
-    link_files(&x->pair, "recoding", name, texts, sizeof texts / sizeof *texts);
+    writing_model_open(&x->pair, name);
+    snprintf(weights, sizeof weights, "%s/model.safetensors", x->pair.path);
+    ck_assert(with_weights || unlink(weights) == 0);
     write_list(f, strncmp(name, "trocr", 5) == 0);
     f->options.model = x->pair.path;
     f->options.task = "seq2seq";
