@@ -345,11 +345,10 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
     if (other == NULL)
         return dtype_choice_make(choice, options->dtype != NULL ? options->dtype : "f32",
                                  options->linear_backend, err);
-    *choice =
-        (struct dtype_choice){.encoder = other->stacks[0].encoder,
-                              .precision = other->stacks[0].encoder->precision,
-                              .other = linear_backend_find_plain(options->linear_backend),
-                              .kernels = other->stacks[0].kernels};
+    *choice = (struct dtype_choice){.encoder = other->stacks[0].encoder,
+                                    .precision = other->stacks[0].encoder->precision,
+                                    .other = linear_backend_find_plain(options->linear_backend),
+                                    .kernels = other->stacks[0].kernels};
     if (other->info.dtype_reason != NULL)
         snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);
     return ERR_OK;

@@ -356,6 +356,7 @@ struct engine_need {
     unsigned parts;   /* of a text that have a vector each, lines or tokens: at most */
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
+    size_t written;   /* generate: bytes of all texts that are answered, at most */
 };
 struct engine_need engine_need(const struct engine_model *model,
                                const struct engine_source *source);
@@ -439,6 +440,7 @@ struct engine_result {
     /* For engine_step; engine_run sets them. */
     unsigned step;         /* windows of the input that the next step computes; 0: all */
     unsigned windows_done; /* by the steps so far; 0 before the first */
+    unsigned written;      /* generate: tokens of each open text so far */
     float *pooled;         /* [feature_size] what the steps so far have read, pooled; the caller's
                               room, for an input that takes more than one; not with rows */
     bool is_done;          /* the members above are filled; else a further step is wanted */
@@ -482,11 +484,16 @@ void engine_run(struct engine_session *session, const struct engine_input *const
                 unsigned rows, struct engine_result *const *results);
 
 /* Advances each input by one step, results[r]->step windows of a text or views of an image, as one
- * packed batch whose tokens must fit the session. A result with is_done is as engine_run fills it;
- * another wants a further step, in any session of the model, with the same pooled. What else is in
- * the batch, and how an input is cut into steps, does not matter to it. */
+ * packed batch whose tokens must fit the session; a text that is being written advances by one
+ * token. A result with is_done is as engine_run fills it; another wants a further step, in any
+ * session of the model, with the same pooled and writer. What else is in the batch, and how an
+ * input is cut into steps, does not matter to it. */
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results);
+
+/* Tokens of the packed batch that the next step of an input takes if it reads one window: those of
+ * the window, or, of a text that is being written, one of each hypothesis that goes on. */
+unsigned engine_step_tokens(const struct engine_input *input, const struct engine_result *result);
 
 /* Features of a row: [classifier_size] what the classifier read, pooled over windows, and behind
  * that the means of its tokens (model/token_mean.h): [hidden_size], or of an image's four rings

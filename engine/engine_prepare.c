@@ -463,10 +463,9 @@ static struct engine_need need_of_writing(const struct engine_model *model,
     const size_t tokens =
         is_text ? tokenizer_tokens_max(stack->pipeline.tokenizer, 0, source->bytes, source->len)
                 : spec_image_tokens(&stack->spec);
-    const size_t answer = engine_write_bytes(model, source->writing, tokens);
     struct engine_need need = {0};
     size_t kept, passing;
-    if (answer == 0 || !engine_rules_bytes(source, &kept, &passing))
+    if (!engine_rules_bytes(source, &kept, &passing))
         return need;
     if (is_text)
         need.kept =
@@ -477,8 +476,8 @@ static struct engine_need need_of_writing(const struct engine_model *model,
         return need;
     need.kept += sizeof(struct generation_config) + 2 * (size_t)ARENA_ALIGNMENT + kept;
     need.passing = need.passing > passing ? need.passing : passing;
-    need.answer = answer;
-    return need;
+    engine_write_need(model, source->writing, tokens, &need);
+    return need.answer > 0 ? need : (struct engine_need){0};
 }
 
 /* Bytes that engine_result_rows takes for so many rows. */

@@ -30,18 +30,12 @@ static bool writes(const struct engine_model *model)
     return model->info.task == ENGINE_GENERATE;
 }
 
-/* The most that a step reads, of inputs as long as the model takes them. */
 static enum err_code open_decoder(struct engine_session *session, struct thread_pool *pool,
                                   struct err *err)
 {
     const struct engine_model *model = session->model;
     const struct stack *stack = &model->stacks[1];
-    const unsigned positions = spec_text_tokens(&stack->spec);
-    const struct decoder_sizes sizes = {
-        .rows = ENGINE_WRITE_ROWS,
-        .source_tokens = model->info.tokens_max,
-        .tokens = positions > 0 && positions < GENERATION_NEW_MAX + 1 ? positions
-                                                                      : GENERATION_NEW_MAX + 1};
+    const struct decoder_sizes sizes = engine_decoder_sizes(&stack->spec, model->info.tokens_max);
     return decoder_workspace_open(&session->decoder, &stack->spec, stack->encoder, &sizes, pool,
                                   stack->kernels, err);
 }
@@ -314,6 +308,12 @@ static bool reads(const struct engine_result *result)
     return result->writer == NULL || !engine_write_has_begun(result);
 }
 
+unsigned engine_step_tokens(const struct engine_input *input, const struct engine_result *result)
+{
+    return reads(result) ? engine_input_tokens(input, result->windows_done, 1)
+                         : engine_write_rows(result);
+}
+
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results)
 {
@@ -344,7 +344,7 @@ void engine_run(struct engine_session *session, const struct engine_input *const
                 unsigned rows, struct engine_result *const *results)
 {
     for (unsigned r = 0; r < rows; r++)
-        results[r]->step = results[r]->windows_done = 0;
+        results[r]->step = results[r]->windows_done = results[r]->written = 0;
     bool is_done;
     do {
         engine_step(session, inputs, rows, results);

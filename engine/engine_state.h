@@ -61,6 +61,17 @@ enum err_code engine_encode_own(struct engine_model *model, unsigned threads, st
 
 /* ---- writing: engine_write.c ---- */
 
+/* The most that a step of writing reads, of inputs of up to source_tokens. */
+static inline struct decoder_sizes engine_decoder_sizes(const struct spec *target,
+                                                        unsigned source_tokens)
+{
+    const unsigned positions = spec_text_tokens(target);
+    const bool are_few = positions > 0 && positions < GENERATION_NEW_MAX + 1;
+    return (struct decoder_sizes){.rows = ENGINE_WRITE_ROWS,
+                                  .source_tokens = source_tokens,
+                                  .tokens = are_few ? positions : GENERATION_NEW_MAX + 1};
+}
+
 /* Reads the rules of a model that writes, whose specs are read. */
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err);
 /* Sets the input's rules, and the token of a language in its text. ERR_UNUSABLE names the option.
@@ -68,10 +79,10 @@ enum err_code engine_write_open(struct engine_model *model, const char *dir, str
 enum err_code engine_write_prepare(const struct engine_model *model,
                                    const struct engine_source *source, int32_t *language,
                                    struct arena *arena, struct engine_input *out, struct err *err);
-/* Upper bound of what an input of so many tokens takes, from engine_prepare to the texts; 0: it is
- * refused. */
-size_t engine_write_bytes(const struct engine_model *model, const struct engine_writing *writing,
-                          size_t tokens);
+/* Sets the answer, from engine_prepare to the texts, and the texts' bytes for an input of so many
+ * tokens: upper bounds. Zeros: it is refused. */
+void engine_write_need(const struct engine_model *model, const struct engine_writing *writing,
+                       size_t tokens, struct engine_need *need);
 /* Takes the room of a result: the encoder's states, the caches, the search. */
 enum err_code engine_write_room(struct engine_result *out, const struct engine_model *model,
                                 const struct engine_input *input, struct arena *arena,
@@ -79,6 +90,8 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
 /* The encoder's states are in the result's rows: computes the keys and values of the source. */
 void engine_write_begin(struct decoder_workspace *workspace, struct engine_result *result);
 bool engine_write_has_begun(const struct engine_result *result);
+/* Hypotheses that go on: tokens of the next step. */
+unsigned engine_write_rows(const struct engine_result *result);
 /* Writes one token of each hypothesis of the results that are not done. */
 void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
                        struct engine_result *const *results);

@@ -217,15 +217,15 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     return generation_begin(&writer->generation, &options, arena, err);
 }
 
-size_t engine_write_bytes(const struct engine_model *model, const struct engine_writing *writing,
-                          size_t tokens)
+void engine_write_need(const struct engine_model *model, const struct engine_writing *writing,
+                       size_t tokens, struct engine_need *need)
 {
     const struct spec *target = &model->stacks[1].spec;
     const struct generation_model sizes = sizes_of(model);
     struct generation_config config = model->generation;
     struct err err = {0};
     if (writing != NULL && generation_config_ask(&config, &writing->asked, &sizes, &err))
-        return 0;
+        return;
     const size_t slots = generation_slots(&config), few = 16 * (size_t)ARENA_ALIGNMENT;
     const size_t aligned = writing == NULL || !writing->aligns
                                ? 0
@@ -234,10 +234,11 @@ size_t engine_write_bytes(const struct engine_model *model, const struct engine_
         GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + text_bytes(model, &config) +
                                 (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
     const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
-    return memory_sum(decoder_cache_bytes(target, tokens, slots),
-                      generation_bytes(&config, target->vocab_size) +
-                          (tokens * target->source + aligned) * sizeof(float) +
-                          sizeof(struct writer) + answer + checked + few);
+    need->written = config.sequences * text_bytes(model, &config);
+    need->answer = memory_sum(decoder_cache_bytes(target, tokens, slots),
+                              generation_bytes(&config, target->vocab_size) +
+                                  (tokens * target->source + aligned) * sizeof(float) +
+                                  sizeof(struct writer) + answer + checked + few);
 }
 
 /* ---- steps ---- */
@@ -245,6 +246,12 @@ size_t engine_write_bytes(const struct engine_model *model, const struct engine_
 bool engine_write_has_begun(const struct engine_result *result)
 {
     return result->writer->has_begun;
+}
+
+unsigned engine_write_rows(const struct engine_result *result)
+{
+    struct generation_rows open;
+    return generation_rows(result->writer->generation, &open);
 }
 
 void engine_write_begin(struct decoder_workspace *workspace, struct engine_result *result)
@@ -302,6 +309,7 @@ static void run(struct packed *packed)
         first += count;
         struct generation_hypothesis best;
         result->task = ENGINE_GENERATE;
+        result->written++;
         result->is_done = code != ERR_OK || generation_rows(writer->generation, &open) == 0;
         const bool is_found =
             code == ERR_OK && result->is_done && generation_result(writer->generation, 0, &best);

@@ -4,6 +4,7 @@
 #include "wire/codec.h"
 #include "wire/codec_check.h"
 #include "wire/codec_context.h"
+#include "wire/codec_writing.h"
 
 #include <string.h>
 
@@ -135,6 +136,8 @@ enum err_code codec_query_merge(struct predict_call *call, const struct codec_qu
             return err_set(err, ERR_UNUSABLE, "?%s: the body has another value; send one of them",
                            option->name);
     }
+    if (codec_writing_merge(&call->writing, query->asked.writing, arena, err))
+        return err->code;
     call->refuses_unit |= query->asked.refuses_unit;
     if (query->asked.model != NULL && doc_member(body, "model") == NULL)
         call->model_place = "?model";

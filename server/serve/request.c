@@ -118,6 +118,7 @@ struct engine_source request_source(const struct request *request, unsigned inde
     source.prompt_name = request->call.prompt_name;
     const struct engine_question item = source.question;
     source.question = request->call.asking;
+    source.writing = request->call.writing;
     source.question.text = item.text;
     source.question.len = item.len;
     if (item.text != NULL)

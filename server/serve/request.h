@@ -50,8 +50,8 @@ enum request_phase {
         REQUEST_PHASES_COUNT
 };
 
-/* One input of a request in the queue. A text of several windows, or an image of several views,
- * passes the queue once for each step (engine_step). */
+/* One input of a request in the queue. A text of several windows, an image of several views, or a
+ * text that is written passes the queue once for each step (engine_step). */
 struct row {
     struct request *request;
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
@@ -171,6 +171,13 @@ void row_answer(struct row *row);
 /* The source of the call's item `index`, with the call's way to read it and the configuration's
  * limits. The bytes are the call's. */
 struct engine_source request_source(const struct request *request, unsigned index);
+
+/* True if the row may pass the queue several times: a text in windows, an image in views, a text
+ * that is written. */
+static inline bool row_has_steps(const struct row *row)
+{
+    return row->input.windows > 0 || row->input.writing != NULL;
+}
 
 /* Index of a row in what the client sent. */
 static inline unsigned request_index(const struct request *request, const struct row *row)

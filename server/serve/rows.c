@@ -60,11 +60,11 @@ int rows_entailment(const struct engine_info *info)
 
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
-    return wish == WISH_WHOLE      ? info->row_size == 0
+    return wish == WISH_WHOLE      ? info->row_size == 0 && info->task != ENGINE_GENERATE
            : wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
            : wish == WISH_SCORES   ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
            : wish == WISH_ENTAIL   ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
-           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE
+           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE && info->task != ENGINE_GENERATE
            : wish == WISH_ANSWER   ? info->task == ENGINE_ANSWER
            : wish == WISH_SPARSE   ? info->task == ENGINE_SPARSE
            : wish == WISH_RANK
@@ -88,12 +88,12 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
 {
     const struct engine_info *info = row->model->info;
     static const char *const lacks[] = {
-        [WISH_WHOLE] = "answers parts of a text, which this route does not give",
+        [WISH_WHOLE] = "answers parts of a text or a text, which this route does not give",
         [WISH_VECTOR] = "answers no vectors",
         [WISH_RANK] = "does not score pairs of texts with one label",
         [WISH_SCORES] = "answers no labels",
         [WISH_ENTAIL] = "has no label of entailment",
-        [WISH_PIPELINE] = "answers weights of words, which this route does not give",
+        [WISH_PIPELINE] = "answers weights of words or a text, which this route does not give",
         [WISH_ANSWER] = "answers no questions",
         [WISH_SPARSE] = "answers no sparse vectors",
     };
@@ -101,6 +101,11 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s %s: its task is another (GET /models)", row->model->name,
                        lacks[call->wish]);
+    if (info->task == ENGINE_GENERATE && call->top_k != 1)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "top_k: the model %s writes texts, it has no labels; num_return_sequences "
+                       "says how many texts are answered",
+                       row->model->name);
     if (call->refuses_unit && info->normalizes)
         return err_set(
             &row->err, ERR_UNUSABLE,
@@ -360,4 +365,14 @@ enum err_code rows_prepare(struct service *service, struct request *request)
     claim_prepared(service, request, passing);
     request->prepared_ns = clock_now_ns();
     return request->err.code;
+}
+
+void rows_take_texts(struct request *request)
+{
+    for (unsigned i = 0; i < request->good_count; i++) {
+        struct row *row = request->good[i];
+        struct engine_result *result = &row->answer.result;
+        if (row->err.code == ERR_OK && result->writer != NULL && result->texts == NULL)
+            engine_result_texts(result, &request->exchange->arena, &row->err);
+    }
 }

@@ -54,7 +54,7 @@ static void answer(struct row *row)
 /* The row is computed or failed; afterwards it may be gone. */
 static void finish(const struct worker *worker, struct row *row)
 {
-    if (row->input.windows > 0)
+    if (row_has_steps(row))
         batcher_release(worker->options->batcher, 1);
     request_row_done(row);
 }
@@ -71,7 +71,10 @@ static void drop_abandoned(struct worker *worker)
             continue;
         }
         const struct engine_result *result = &row->answer.result;
-        batch->tokens -= engine_input_tokens(&row->input, result->windows_done, result->step);
+        batch->tokens -= row->input.windows > 0 ? engine_input_tokens(&row->input,
+                                                                      result->windows_done,
+                                                                      result->step)
+                                                : engine_step_tokens(&row->input, result);
         row->is_abandoned = true;
         err_set(&row->err, ERR_SLOW, "the client closed the connection before its turn");
         finish(worker, row);
