@@ -304,7 +304,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->head_bytes = head_bytes(model);
     info->unbound = model->stacks[0].weights.unbound;
     info->unbound_count = model->stacks[0].weights.unbound_count;
-    info->explain_default = method_default(info->kind);
+    info->explain_default =
+        info->task == ENGINE_GENERATE ? EXPLAIN_ALIGNMENT : method_default(info->kind);
     info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
     info->accepts_truncated = spec->policy.accepts_truncated;
     info->reviews_all = policy_reviews_all(&spec->policy);

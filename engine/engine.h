@@ -491,6 +491,13 @@ void engine_run(struct engine_session *session, const struct engine_input *const
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results);
 
+/* The logits of a given text (teacher forcing): *logits [count][*vocabulary], row i behind the
+ * start and ids[0 .. i). The arrays are the arena's. ERR_UNUSABLE for an id beyond the vocabulary,
+ * and for more tokens than the model has positions; ERR_NO_MEMORY. */
+enum err_code engine_teach(struct engine_session *session, const struct engine_input *input,
+                           const int32_t *ids, unsigned count, struct arena *arena,
+                           const float **logits, unsigned *vocabulary, struct err *err);
+
 /* Tokens of the packed batch that the next step of an input takes if it reads one window: those of
  * the window, or, of a text that is being written, one of each hypothesis that goes on. */
 unsigned engine_step_tokens(const struct engine_input *input, const struct engine_result *result);
@@ -554,6 +561,13 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                              const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err);
+
+/* The same of a text that was written: where the model looked for each of its tokens
+ * (EXPLAIN_ALIGNMENT). Bahdanau et al. 2015, section 5.2.1, whose alignment it draws. `text` is one
+ * of the result's, with its alignment. ERR_NO_MEMORY. */
+enum err_code engine_align(const struct engine_model *model, const struct engine_input *input,
+                           const struct engine_text *text, struct arena *arena,
+                           struct explanation *out, struct err *err);
 
 /* Upper bound of what phrases take from the arena. */
 size_t engine_phrases_bytes(const struct engine_model *model, size_t len);

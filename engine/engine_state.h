@@ -96,6 +96,19 @@ unsigned engine_write_rows(const struct engine_result *result);
 void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
                        struct engine_result *const *results);
 
+/* Changes a copy of the input to one of `count` tokens that is not searched. ERR_UNUSABLE for too
+ * many; ERR_NO_MEMORY. */
+enum err_code engine_write_fix(const struct engine_model *model, struct engine_input *input,
+                               unsigned count, struct arena *arena, struct err *err);
+/* The source is read: logits [count][vocab_size] behind the start and ids[0 .. i). The slots of the
+ * search are overwritten. */
+void engine_write_teach(struct decoder_workspace *workspace, struct engine_result *result,
+                        const int32_t *ids, unsigned count, uint32_t *slots, float *logits);
+/* Most tokens that an input's text may have. */
+unsigned engine_write_tokens_max(const struct engine_input *input);
+/* Upper bound of what engine_align takes from the arena, and of its numbers as JSON. */
+size_t engine_align_bytes(const struct engine_input *input);
+
 /* Gives back what belongs to the labels. */
 void engine_close_labels(struct engine_model *model);
 

@@ -126,6 +126,11 @@ static enum err_code take_texts(struct engine_model *model, struct err *err)
                                err);
 }
 
+unsigned engine_write_tokens_max(const struct engine_input *input)
+{
+    return input->writing->config.new_max;
+}
+
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err)
 {
     const struct generation_model sizes = sizes_of(model);
@@ -346,6 +351,42 @@ void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
         if (!results[r]->is_done)
             add(&packed, results[r]);
     run(&packed);
+}
+
+enum err_code engine_write_fix(const struct engine_model *model, struct engine_input *input,
+                               unsigned count, struct arena *arena, struct err *err)
+{
+    struct writing_input *writing = arena_alloc_array(arena, 1, sizeof *writing);
+    const unsigned most = sizes_of(model).positions;
+    if (count > GENERATION_NEW_MAX || (most > 0 && count > most))
+        return err_set(err, ERR_UNUSABLE, "%u tokens, the limit is %u", count,
+                       most > 0 && most < GENERATION_NEW_MAX ? most : GENERATION_NEW_MAX);
+    if (writing == NULL)
+        return err_no_memory(err, sizeof *writing);
+    writing->config = model->generation;
+    writing->config.new_max = count + 1; /* slots: the last of its tokens is not read */
+    writing->config.new_min = 0;
+    writing->config.beams = writing->config.sequences = 1;
+    input->writing = writing;
+    return ERR_OK;
+}
+
+void engine_write_teach(struct decoder_workspace *workspace, struct engine_result *result,
+                        const int32_t *ids, unsigned count, uint32_t *slots, float *logits)
+{
+    struct writer *writer = result->writer;
+    const struct stack *stack = &writer->model->stacks[1];
+    const unsigned vocabulary = stack->spec.vocab_size;
+    for (unsigned i = 0; i < count; i++) {
+        slots[i] = i;
+        const struct decoder_row row = {.cache = &writer->cache,
+                                        .token = i > 0 ? ids[i - 1]
+                                                       : (int32_t)writer->model->generation.start,
+                                        .before = i,
+                                        .slots = slots};
+        decoder_step(&stack->spec, &stack->weights, workspace, &row, 1);
+        memcpy(logits + (size_t)i * vocabulary, workspace->logits, vocabulary * sizeof *logits);
+    }
 }
 
 /* ---- texts ---- */

@@ -38,6 +38,8 @@ struct predict {
     bool is_asked_to_write;    /* an option of writing is given */
     bool has_top_k;            /* --top-k is given */
     bool json, raw_logits;
+    int32_t *target_ids; /* [target_count] the text whose logits are asked for; NULL: none */
+    unsigned target_count;
     bool explain;
     struct explain_options how;
 
@@ -192,6 +194,36 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     (void)option;
     predict->explain = true;
     return answer_words_method(value, &predict->how.method, err);
+}
+
+/* A JSON array of ids. */
+static enum err_code set_target(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    const struct doc_limits limits = {.depth_max = 1, .tokens_max = GENERATION_NEW_MAX + 2};
+    struct predict *predict = target;
+    struct json_t *list;
+    (void)option;
+    if (doc_parse(&list, value, strlen(value), &limits, err))
+        return err->code;
+    const size_t count = doc_array_count(list);
+    predict->target_ids = arena_alloc_array(&predict->arena, count + 1, sizeof(int32_t));
+    if (count == 0)
+        err_set(err, ERR_UNUSABLE, "expected a JSON array of token ids");
+    else if (predict->target_ids == NULL)
+        err_no_memory(err, count * sizeof(int32_t));
+    for (size_t i = 0; i < count && err->code == ERR_OK; i++) {
+        double id;
+        if (!doc_as_number(doc_array_item(list, i), &id) || id < 0 || id > INT32_MAX ||
+            id != floor(id))
+            err_set(err, ERR_UNUSABLE, "[%zu]: expected a token id", i);
+        else
+            predict->target_ids[i] = (int32_t)id;
+    }
+    predict->target_count = (unsigned)count;
+    predict->is_asked_to_write = true;
+    doc_free(list);
+    return err->code;
 }
 
 /* The row's tag is the member. */
@@ -458,6 +490,12 @@ static const struct cli_option options[] = {
     {.name = "raw-logits",
      FIELD(raw_logits),
      .help = "As --json, and adds the logits and, for a text, the token ids."},
+    {.name = "target-ids",
+     .type = CLI_OTHER,
+     .value = "JSON",
+     .apply = set_target,
+     .help = "Writing, with --raw-logits: adds target_logits, those of this text's token ids (a "
+             "JSON array, without the start)."},
     CLI_ROW_DTYPE(struct predict, options.dtype),
     CLI_ROW_LINEAR_BACKEND(struct predict, options.linear_backend),
 };
@@ -488,6 +526,22 @@ static const struct engine_model *answering(const struct predict *predict)
 
 /* ---- output ---- */
 
+/* target_logits of the text whose ids are given. */
+static bool add_target(const struct predict *predict, const struct engine_input *input,
+                       struct json_t *object, struct err *err)
+{
+    struct arena arena;
+    const float *logits;
+    unsigned vocabulary;
+    bool ok = true;
+    arena_init(&arena);
+    if (!engine_teach(predict->session, input, predict->target_ids, predict->target_count, &arena,
+                      &logits, &vocabulary, err))
+        ok = answer_add_rows(object, "target_logits", logits, predict->target_count, vocabulary);
+    arena_deinit(&arena);
+    return ok;
+}
+
 static enum err_code print_json(const struct predict *predict, const struct listed_input *source,
                                 const struct engine_input *input,
                                 const struct explanation *explanation, struct err *err)
@@ -516,10 +570,14 @@ static enum err_code print_json(const struct predict *predict, const struct list
         ok = answer_add_reals(object, "logits", predict->result.logits, info->label_count);
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
         ok = answer_add_integers(object, "ids", input->ids, input->tokens);
+    if (ok && predict->raw_logits && predict->target_ids != NULL)
+        ok = add_target(predict, input, object, err);
     if (ok && source->file != NULL)
         ok = answer_add_origin(object, source->file, source->line);
-    ok = ok && answer_print(object, stdout);
+    ok = ok && (err->code != ERR_OK || answer_print(object, stdout));
     doc_free(object);
+    if (err->code != ERR_OK)
+        return err_prefix(err, "target-ids: ");
     return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
 }
 
@@ -570,6 +628,8 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     vector_form_scale(&predict->vector, engine_describe(model), input, &predict->result);
     if (!predict->explain)
         return ERR_OK;
+    if (predict->result.task == ENGINE_GENERATE)
+        return engine_align(model, input, predict->result.texts, arena, explanation, err);
     const struct engine_source text = {
         .kind = ENGINE_TEXT, .bytes = predict->reader.text, .len = predict->reader.text_len};
     return engine_explain(model, &text, input, &predict->how, predict->result.label, arena,
@@ -626,6 +686,8 @@ static enum err_code check(struct predict *predict, struct err *err)
     const bool asks = predict->reader.question.text != NULL;
     predict->json = predict->json || predict->raw_logits;
     predict->options.writes_texts = true;
+    if (predict->target_ids != NULL && !predict->raw_logits)
+        return err_set(err, ERR_UNUSABLE, "--target-ids belongs to --raw-logits");
     if (predict->is_asked_to_write || predict->writing.copies_numbers)
         predict->reader.writing = &predict->writing;
     if (take_allowed(predict, err))
@@ -672,6 +734,10 @@ static enum err_code open_all(void *target, struct err *err)
             err, ERR_UNUSABLE,
             "--top-k: a model that writes has no labels; --num-return-sequences says how "
             "many texts are answered");
+    if (info->task == ENGINE_GENERATE && predict->explain) {
+        predict->writing.aligns = true;
+        predict->reader.writing = &predict->writing;
+    }
     if (vector_form_check(&predict->vector, info, err))
         return err_prefix(err, "%s: ", predict->dir);
     predict->reader.model = answering(predict);

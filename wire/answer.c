@@ -469,25 +469,45 @@ static json_t *written(const struct engine_text *text)
     return built(&row);
 }
 
+/* For each token of the text where the model looked. */
+static json_t *alignment_of(const struct explanation *explanation)
+{
+    const size_t sources = explanation->words != NULL
+                               ? explanation->word_count
+                               : (size_t)explanation->view.rows * explanation->view.columns;
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < explanation->aligned_count; i++) {
+        const struct aligned_token *token = &explanation->aligned[i];
+        struct builder out = build();
+        add(&out, "text", json_stringn(token->text, token->len));
+        add(&out, "weights", reals(token->weights, sources));
+        append(array, &failed, built(&out));
+    }
+    return whole(array, failed);
+}
+
 /* The best text, and the others if more than one was asked for; or why there is none. */
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
+    json_t *others = result->text_count > 1 ? json_array() : NULL;
+    bool failed = result->text_count > 1 && others == NULL;
     if (result->text_count == 0) {
         add(reply, "output", json_null());
         add(reply, "broken_rule", json_string(result->broken_rule));
         if (result->rejected != NULL)
             add(reply, "rejected", written(result->rejected));
-        return;
+    } else {
+        add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
+        add(reply, "score", json_real((double)result->texts[0].score));
     }
-    json_t *others = result->text_count > 1 ? json_array() : NULL;
-    bool failed = result->text_count > 1 && others == NULL;
-    add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
-    add(reply, "score", json_real((double)result->texts[0].score));
     for (unsigned i = 1; !failed && i < result->text_count; i++)
         append(others, &failed, written(&result->texts[i]));
     if (result->text_count > 1)
         add(reply, "alternatives", whole(others, failed));
+    if (answer->explanation != NULL)
+        add(reply, "alignment", alignment_of(answer->explanation));
 }
 
 /* The members that a task has of its own. */

@@ -72,12 +72,33 @@ static void print_excerpt(FILE *file, const char *text, size_t len, const struct
     print_part(file, text, len, part->start, part->end);
 }
 
+/* "  "timeout"  18 %  "die"  characters 4 to 7": where the model looked most for each token. */
+static void print_alignment(FILE *file, const struct explanation *explanation, const char *text,
+                            size_t len)
+{
+    for (unsigned i = 0; i < explanation->aligned_count; i++) {
+        const struct aligned_token *token = &explanation->aligned[i];
+        unsigned best = 0;
+        for (unsigned w = 1; w < explanation->word_count; w++)
+            best = token->weights[w] > token->weights[best] ? w : best;
+        if (token->len == 0 || explanation->word_count == 0)
+            continue;
+        fprintf(file, "  \"%.*s\"  %.0f %%  ", (int)token->len, token->text,
+                100 * (double)token->weights[best]);
+        print_part(file, text, len, explanation->words[best].start, explanation->words[best].end);
+    }
+}
+
 void answer_table_explain(const struct explanation *explanation, const char *text, size_t len,
                           const char *pair, FILE *file)
 {
     fprintf(file, "  %s:\n", method_name(explanation->method));
     if (explanation->words == NULL)
         print_grid(file, explanation);
+    if (explanation->words != NULL && explanation->aligned != NULL) {
+        print_alignment(file, explanation, text, len);
+        return;
+    }
     for (unsigned i = 0; i < explanation->span_count; i++)
         if (explanation->spans[i].of_pair)
             print_excerpt(file, pair, strlen(pair), &explanation->spans[i]);

@@ -23,7 +23,7 @@
 #include "learn/eval/measure/interval.h"
 
 /* Ways to rank the parts of an input: enum explain_method, then the references. */
-enum { METHOD_RANDOM = EXPLAIN_METHODS, METHOD_OCCLUSION, EXPLANATIONS_METHODS };
+enum { METHOD_RANDOM = EXPLAIN_LABEL_METHODS, METHOD_OCCLUSION, EXPLANATIONS_METHODS };
 
 const char *explanations_method_name(unsigned method);
 

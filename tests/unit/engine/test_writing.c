@@ -121,6 +121,95 @@ START_TEST(alignments_are_the_cross_attention_of_each_token)
 }
 END_TEST
 
+/* Its rows are those of the golden's teacher: logarithms of the probabilities of its target. */
+START_TEST(teaching_gives_the_recorded_probabilities)
+{
+    for (size_t m = 0; m < NAMES; m++) {
+        struct fixture f;
+        setup(&f, names[m]);
+        for (size_t i = 0; i < doc_array_count(f.cases); i++) {
+            const struct json_t *one = doc_array_item(f.cases, i);
+            const struct json_t *teacher = doc_member(one, "teacher");
+            const struct json_t *ids = doc_member(teacher, "target_ids");
+            const struct json_t *expected = doc_member(teacher, "target_logprobs");
+            struct engine_writing writing = {.asked = generation_request_empty};
+            struct engine_input input = {0};
+            struct engine_need need;
+            const float *logits;
+            unsigned vocabulary;
+            int32_t target[64];
+            const unsigned count = (unsigned)doc_array_count(ids);
+            double number;
+            ck_assert_uint_le(count, 64);
+            for (unsigned t = 0; t < count; t++) {
+                ck_assert(doc_as_number(doc_array_item(ids, t), &number));
+                target[t] = (int32_t)number;
+            }
+            prepare(&f, one, &writing, &input, &need);
+            ck_assert_msg(!engine_teach(f.session, &input, target, count, &f.arena, &logits,
+                                        &vocabulary, &f.err),
+                          "%s", f.err.text);
+            for (unsigned t = 0; t < count; t++) {
+                const float *row = logits + (size_t)t * vocabulary;
+                double sum = 0;
+                for (unsigned v = 0; v < vocabulary; v++)
+                    sum += exp((double)row[v]);
+                ck_assert(doc_as_number(doc_array_item(expected, t), &number));
+                ck_assert_double_eq_tol((double)row[target[t]] - log(sum), number, 1e-4);
+            }
+        }
+        int32_t beyond = INT32_MAX;
+        struct engine_writing writing = {.asked = generation_request_empty};
+        struct engine_input input = {0};
+        struct engine_need need;
+        const float *logits;
+        unsigned vocabulary;
+        prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
+        ck_assert_int_eq(
+            engine_teach(f.session, &input, &beyond, 1, &f.arena, &logits, &vocabulary, &f.err),
+            ERR_UNUSABLE);
+        drop(&f);
+    }
+}
+END_TEST
+
+/* engine_align: the pieces make the text, and the weights are those of its tokens. */
+START_TEST(alignments_have_the_pieces_of_the_text_and_all_weights)
+{
+    for (size_t m = 0; m < NAMES; m++) {
+        struct fixture f;
+        setup(&f, names[m]);
+        for (size_t i = 0; i < doc_array_count(f.cases); i++) {
+            struct engine_input input;
+            struct explanation found;
+            char text[4096] = "";
+            const struct engine_result result =
+                write_one(&f, doc_array_item(f.cases, i), 1, true, &input);
+            ck_assert(!engine_align(f.model, &input, result.texts, &f.arena, &found, &f.err));
+            ck_assert_uint_eq(found.aligned_count, result.texts[0].count);
+            const unsigned sources =
+                input.kind == ENGINE_TEXT ? found.word_count : found.view.rows * found.view.columns;
+            unsigned specials = 0;
+            for (unsigned t = 0; input.kind == ENGINE_TEXT && t < input.tokens; t++)
+                specials += input.ends[t] == 0;
+            for (unsigned t = 0; t < found.aligned_count; t++) {
+                const struct aligned_token *token = &found.aligned[t];
+                double sum = 0;
+                strncat(text, token->text, token->len);
+                for (unsigned s = 0; s < sources; s++)
+                    sum += (double)token->weights[s];
+                ck_assert_double_le(sum, 1 + 1e-5);
+                if (input.kind == ENGINE_TEXT && specials == 0)
+                    ck_assert_double_ge(sum, 1 - 1e-5);
+            }
+            ck_assert_msg(strcmp(text, result.texts[0].text) == 0, "%s case %zu: \"%s\", \"%s\"",
+                          names[m], i, text, result.texts[0].text);
+        }
+        drop(&f);
+    }
+}
+END_TEST
+
 /* All cases in one batch, with 1 to 4 beams, against each alone: texts and scores to the bit. */
 START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
 {
@@ -260,7 +349,9 @@ START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 }
 END_TEST
 
-SUITE("writing", texts_are_those_of_generate, alignments_are_the_cross_attention_of_each_token,
+SUITE("writing", texts_are_those_of_generate, teaching_gives_the_recorded_probabilities,
+      alignments_have_the_pieces_of_the_text_and_all_weights,
+      alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
       what_a_model_that_writes_cannot_obey_is_refused_by_name,

@@ -491,9 +491,9 @@ START_TEST(predict_refuses_wrong_use_with_2)
                    "--explain-layer and --attention-stats belong to --explain METHOD");
     outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--attention-stats"), 2, "",
                    "belong to --explain METHOD");
-    outcome_expect(
-        RUN("--explain", "guess"), 2, "",
-        "no method 'guess' (known: default, rollout, attention, gradient, gradient-last)");
+    outcome_expect(RUN("--explain", "guess"), 2, "",
+                   "no method 'guess' (known: default, rollout, attention, gradient, "
+                   "gradient-last, alignment)");
     outcome_expect(RUN("--top-k", "0"), 2, "", "--top-k");
     outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--dtype", "f8"), 2, "",
                    "dtype 'f8'");

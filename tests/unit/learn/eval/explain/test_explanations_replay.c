@@ -222,7 +222,7 @@ static void replay_relevance(struct replay *replay, const struct explanations_ex
         expect((double)exhibit->relevance[METHOD_OCCLUSION][p],
                replay->whole.on[SCORE_LOG_ODDS] - without[p].on[SCORE_LOG_ODDS], "relevance",
                METHOD_OCCLUSION);
-    for (unsigned method = 0; method < EXPLAIN_METHODS; method++) {
+    for (unsigned method = 0; method < EXPLAIN_LABEL_METHODS; method++) {
         const struct explain_options how = {.method = (enum explain_method)method};
         struct explanation found;
         float logits[LABELS_MAX];
