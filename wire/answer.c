@@ -517,6 +517,8 @@ static json_t *written(const struct engine_text *text)
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
+    json_t *others = result->text_count > 1 ? json_array() : NULL;
+    bool failed = result->text_count > 1 && others == NULL;
     if (result->text_count == 0) {
         add(reply, "output", json_null());
         add(reply, "broken_rule", json_string(result->broken_rule));
