@@ -288,7 +288,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->feature_size = spec_row(spec);
     info->classifier_size = spec_features(spec);
     info->intermediate_size = spec->intermediate;
-    info->image_height = info->image_width = spec->image_size;
+    info->image_height = spec->image_size.height;
+    info->image_width = spec->image_size.width;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
     describe_texts(model);
@@ -345,11 +346,10 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
     if (other == NULL)
         return dtype_choice_make(choice, options->dtype != NULL ? options->dtype : "f32",
                                  options->linear_backend, err);
-    *choice =
-        (struct dtype_choice){.encoder = other->stacks[0].encoder,
-                              .precision = other->stacks[0].encoder->precision,
-                              .other = linear_backend_find_plain(options->linear_backend),
-                              .kernels = other->stacks[0].kernels};
+    *choice = (struct dtype_choice){.encoder = other->stacks[0].encoder,
+                                    .precision = other->stacks[0].encoder->precision,
+                                    .other = linear_backend_find_plain(options->linear_backend),
+                                    .kernels = other->stacks[0].kernels};
     if (other->info.dtype_reason != NULL)
         snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);
     return ERR_OK;
