@@ -517,8 +517,6 @@ static json_t *written(const struct engine_text *text)
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
-    json_t *others = result->text_count > 1 ? json_array() : NULL;
-    bool failed = result->text_count > 1 && others == NULL;
     if (result->text_count == 0) {
         add(reply, "output", json_null());
         add(reply, "broken_rule", json_string(result->broken_rule));
@@ -701,13 +699,21 @@ static const char *task_name(const struct engine_info *info)
     return names[info->task];
 }
 
+/* Returns a number for squares, else [height, width], as config.json has them. */
+static struct json_t *patch_size(struct extent patch)
+{
+    if (extent_is_square(patch))
+        return json_integer(patch.width);
+    return json_pack("[i, i]", (int)patch.height, (int)patch.width);
+}
+
 /* The members of a model that depend on what it reads. */
 static void add_reading(struct builder *model, const struct engine_info *info)
 {
     if (engine_reads(info, ENGINE_IMAGE)) {
         add_count(model, "image_height", info->image_height);
         add_count(model, "image_width", info->image_width);
-        add_count(model, "patch_size", info->patch_size);
+        add(model, "patch_size", patch_size(info->patch_size));
         add_count(model, "views", info->views);
     }
     if (engine_reads(info, ENGINE_TEXT)) {

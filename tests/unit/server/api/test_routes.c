@@ -95,6 +95,7 @@ static bool is_prediction(const char *pattern)
                                            "/tokenize",
                                            "/decode",
                                            "/similarity",
+                                           "/generate",
                                            "/",
                                            "/models/{name}",
                                            "/similar",
