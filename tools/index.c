@@ -215,6 +215,7 @@ static enum err_code open_model(struct index_tool *tool, struct err *err)
 {
     if (tool->threads == 0)
         tool->threads = cpu_quota_threads("");
+    tool->engine.instead = "an index needs vectors; take a model of embeddings or of labels";
     if (engine_open(&tool->model, tool->dir, &tool->engine, err))
         return err_prefix(err, "%s: ", tool->dir);
     tool->info = engine_describe(tool->model);

@@ -244,7 +244,9 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
     size_t out = row->shape[0], in = row->count / out;
     const bool is_output = row->field == TENSOR_OUTPUT;
     const struct linear_backend *backend =
-        place->is_in_block || is_output ? binder->encoder : binder->other;
+        place->is_in_block || is_output
+            ? workspace_backend(binder->spec, binder->encoder, row->field)
+            : binder->other;
     if (place->part == 0 && linear_alloc(linear, backend, in, place->parts * out, binder->err))
         return binder->err->code;
     binder->parts[place->part] = info;

@@ -4,6 +4,7 @@
 
 #include "server/api/reply.h"
 #include "server/api/route.h"
+#include "server/protocol/written.h"
 #include "server/serve/claim.h"
 #include "wire/codec_dump.h"
 
@@ -105,6 +106,20 @@ static void add_type(struct codec_text *text, const struct engine_info *info)
     codec_text_add(text, "}}}");
 }
 
+/* Members that text-generation-inference tells of a model that writes, beside those of both. */
+static void add_generation(struct codec_text *text, const struct served_model *model)
+{
+    const enum written_form form = written_form_of(model->info);
+    codec_text_add(text, ",\"model_pipeline_tag\":");
+    codec_text_string(text, model->info->kind == ENGINE_IMAGE ? "image-to-text"
+                            : form == WRITTEN_TRANSLATION     ? "translation"
+                            : form == WRITTEN_SUMMARY         ? "summarization"
+                                                              : "text2text-generation");
+    codec_text_add(text, ",\"max_best_of\":1,\"max_stop_sequences\":0,");
+    add_number(text, "max_input_tokens", model->info->tokens_max);
+    codec_text_add(text, ",\"router\":\"attnd\",");
+}
+
 enum http_next others_info(struct service *service, struct request *request)
 {
     const struct config *config = &request->snapshot->config;
@@ -127,9 +142,13 @@ enum http_next others_info(struct service *service, struct request *request)
     codec_text_string(&text, model->info->dtype);
     codec_text_add(&text, ",\"served_model_name\":");
     codec_text_string(&text, model->name);
-    codec_text_add(&text, ",\"model_type\":");
-    add_type(&text, model->info);
-    codec_text_add(&text, ",");
+    if (model->info->task == ENGINE_GENERATE) {
+        add_generation(&text, model);
+    } else {
+        codec_text_add(&text, ",\"model_type\":");
+        add_type(&text, model->info);
+        codec_text_add(&text, ",");
+    }
     add_number(&text, "max_concurrent_requests", config->queue_limit);
     codec_text_add(&text, ",");
     add_number(&text, "max_input_length", model->info->tokens_max);
