@@ -3,16 +3,29 @@
 #include <math.h>
 #include <string.h>
 
+/* Adds the labels that policy.h judges, without a best one that scores less. */
+static struct answer_outcome with_set(struct answer_outcome outcome, const struct engine_info *info,
+                                      const float *scores)
+{
+    outcome.is_set = scores != NULL && info->scores != NULL &&
+                     strcmp(info->scores, "sigmoid") == 0 && info->label_count > 1 &&
+                     info->label_count <= OUTCOME_SET_LABELS;
+    for (unsigned i = 0; outcome.is_set && i < info->label_count; i++)
+        outcome.set |= (uint64_t)(scores[i] >= 0.5f) << i;
+    return outcome;
+}
+
 struct answer_outcome answer_outcome(const struct engine_info *info,
                                      const struct engine_result *result)
 {
     switch (result->task) {
     case ENGINE_CLASSIFY:
-        return (struct answer_outcome){.label = info->labels[result->label],
-                                       .label_index = result->label,
-                                       .number_name = "score",
-                                       .number = result->number,
-                                       .judgement = &result->judgement};
+        return with_set((struct answer_outcome){.label = info->labels[result->label],
+                                                .label_index = result->label,
+                                                .number_name = "score",
+                                                .number = result->number,
+                                                .judgement = &result->judgement},
+                        info, result->scores);
     case ENGINE_REGRESS:
         return (struct answer_outcome){
             .number_name = "value", .number = result->number, .judgement = &result->judgement};
