@@ -7,11 +7,15 @@
 static struct answer_outcome with_set(struct answer_outcome outcome, const struct engine_info *info,
                                       const float *scores)
 {
-    outcome.is_set = scores != NULL && info->scores != NULL &&
-                     strcmp(info->scores, "sigmoid") == 0 && info->label_count > 1 &&
-                     info->label_count <= OUTCOME_SET_LABELS;
-    for (unsigned i = 0; outcome.is_set && i < info->label_count; i++)
+    size_t bytes = 0;
+    if (scores == NULL || info->scores == NULL || strcmp(info->scores, "sigmoid") != 0 ||
+        info->label_count < 2 || info->label_count > OUTCOME_SET_LABELS)
+        return outcome;
+    for (unsigned i = 0; i < info->label_count; i++) {
+        bytes += strlen(info->labels[i]);
         outcome.set |= (uint64_t)(scores[i] >= 0.5f) << i;
+    }
+    outcome.is_set = bytes <= OUTCOME_SET_BYTES;
     return outcome;
 }
 

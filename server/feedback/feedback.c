@@ -305,8 +305,8 @@ static enum err_code judge_set_locked(const struct feedback *feedback,
     if (!entry->has_set)
         return err_set(&item->err, ERR_UNUSABLE,
                        "labels: the answer has one label: send \"label\"; sets are for models of "
-                       "whose labels several may hold, with at most %d",
-                       OUTCOME_SET_LABELS);
+                       "whose labels several may hold, with at most %d labels of %d bytes",
+                       OUTCOME_SET_LABELS, OUTCOME_SET_BYTES);
     if (find_set_locked(feedback, entry, item, step))
         return item->err.code;
     step->after.is_set = true;

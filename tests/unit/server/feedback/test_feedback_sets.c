@@ -196,28 +196,41 @@ START_TEST(a_set_of_what_the_model_lacks_is_refused)
 }
 END_TEST
 
-/* One more label than sets have, or labels that exclude each other: the best one is what counts. */
+/* Within both limits; one more label; labels that exclude each other; texts of one byte more than
+ * three sets of a line may have. */
 START_TEST(an_answer_without_a_set_takes_one_label)
 {
+    static const struct {
+        unsigned count;
+        size_t bytes;
+        const char *scores;
+        bool is_set;
+    } cases[] = {{OUTCOME_SET_LABELS, OUTCOME_SET_BYTES, "sigmoid", true},
+                 {OUTCOME_SET_LABELS + 1, OUTCOME_SET_BYTES, "sigmoid", false},
+                 {OUTCOME_SET_LABELS, OUTCOME_SET_BYTES, "softmax", false},
+                 {OUTCOME_SET_LABELS, OUTCOME_SET_BYTES + 1, "sigmoid", false}};
     static const char *many[OUTCOME_SET_LABELS + 1];
-    static char texts[OUTCOME_SET_LABELS + 1][8];
+    static char texts[OUTCOME_SET_LABELS + 1][OUTCOME_SET_BYTES];
     float scores[OUTCOME_SET_LABELS + 1] = {0.9f, 0.8f};
-    for (unsigned i = 0; i <= OUTCOME_SET_LABELS; i++) {
-        snprintf(texts[i], sizeof texts[i], "l%u", i);
-        many[i] = texts[i];
-    }
-    struct engine_info info = several;
-    info.labels = many;
-    for (unsigned over = 0; over < 3; over++) {
-        info.label_count = OUTCOME_SET_LABELS + (over == 1);
-        info.scores = over == 2 ? "softmax" : "sigmoid";
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct engine_info info = several;
+        size_t left = cases[c].bytes;
+        for (unsigned i = 0; i < cases[c].count; i++) {
+            many[i] = texts[i];
+            left -= (size_t)snprintf(texts[i], sizeof texts[i], "l%02u", i);
+        }
+        memset(texts[2] + 3, 'x', left);
+        texts[2][3 + left] = '\0';
+        info.labels = many;
+        info.label_count = cases[c].count;
+        info.scores = cases[c].scores;
         opened(&info);
         predicted_by(&info, "a", scores, 0);
-        const struct feedback_item item = GIVE("a", "l0", "l1");
-        ck_assert_int_eq(item.err.code, over == 0 ? ERR_OK : ERR_UNUSABLE);
-        ck_assert(over > 0 || item.is_correct);
-        ck_assert(over == 0 || strstr(item.err.text, "at most 63") != NULL);
-        struct feedback_item one = {.id = "a", .label = "l0"};
+        const struct feedback_item item = GIVE("a", "l00", "l01");
+        ck_assert_int_eq(item.err.code, cases[c].is_set ? ERR_OK : ERR_UNUSABLE);
+        ck_assert(item.is_correct == cases[c].is_set);
+        ck_assert(cases[c].is_set || strstr(item.err.text, "at most 63 labels of 2048 bytes"));
+        struct feedback_item one = {.id = "a", .label = "l00"};
         feedback_give(feedback, &one, 1, &arena, &err);
         ck_assert(one.err.code == ERR_OK && one.is_correct);
         closed();
