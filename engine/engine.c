@@ -304,7 +304,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->head_bytes = head_bytes(model);
     info->unbound = model->stacks[0].weights.unbound;
     info->unbound_count = model->stacks[0].weights.unbound_count;
-    info->explain_default = method_default(info->kind);
+    info->explain_default =
+        info->task == ENGINE_GENERATE ? EXPLAIN_ALIGNMENT : method_default(info->kind);
     info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
     info->accepts_truncated = spec->policy.accepts_truncated;
     info->reviews_all = policy_reviews_all(&spec->policy);
@@ -345,11 +346,10 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
     if (other == NULL)
         return dtype_choice_make(choice, options->dtype != NULL ? options->dtype : "f32",
                                  options->linear_backend, err);
-    *choice =
-        (struct dtype_choice){.encoder = other->stacks[0].encoder,
-                              .precision = other->stacks[0].encoder->precision,
-                              .other = linear_backend_find_plain(options->linear_backend),
-                              .kernels = other->stacks[0].kernels};
+    *choice = (struct dtype_choice){.encoder = other->stacks[0].encoder,
+                                    .precision = other->stacks[0].encoder->precision,
+                                    .other = linear_backend_find_plain(options->linear_backend),
+                                    .kernels = other->stacks[0].kernels};
     if (other->info.dtype_reason != NULL)
         snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);
     return ERR_OK;
@@ -362,18 +362,22 @@ static enum err_code open_pair(struct engine_model *model, const char *dir,
 {
     struct stack *source = &model->stacks[0], *target = &model->stacks[1];
     if (!options->writes_texts)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "config.json: the model writes texts; attnd-predict answers with it, this "
-                       "program does not yet");
+        return err_set(err, ERR_UNSUPPORTED, "config.json: the model writes texts: %s",
+                       options->instead != NULL ? options->instead
+                                                : "attnd, attnd-predict, attnd-batch and "
+                                                  "attnd-stream answer with it");
     if (options->token_pruning != NULL && strcmp(options->token_pruning, "none") != 0)
         return err_set(err, ERR_UNSUPPORTED, "token_pruning: not of a model that writes texts");
     if (options->class_prior != NULL)
         return err_set(err, ERR_UNSUPPORTED, "class_prior: not of a model that writes texts");
     if (choose(choice, options, err) || pair_spec_read(&source->spec, &target->spec, dir, err) ||
+        pair_spec_read_settings(&source->spec, dir, &model->arena, err) ||
         dtype_choice_pin(choice, options->linear_backend, &source->spec, err) ||
         pipeline_fit(&source->spec, dir, err) ||
         pipeline_open(&source->pipeline, &source->spec, dir, err))
         return err->code;
+    if (options->takes_uncalibrated)
+        policy_trust(&source->spec.policy);
     model->stack_count = 2;
     target->pipeline.spec = &target->spec;
     if (tokenizer_open_target(&target->pipeline.tokenizer, dir, spec_tokens_max(&target->spec),
@@ -432,7 +436,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     if (engine_encode_own(model, threads, err) || stack_test(&model->stacks[0], err))
         return err->code;
     describe(model, &choice);
-    if (describe_head(model, err) || describe_choice(model, &choice, options, err))
+    if (describe_head(model, err) || describe_choice(model, &choice, options, err) ||
+        (model->info.task == ENGINE_GENERATE && engine_write_describe(model, err)))
         return err->code;
     model->info.preprocessing = pipeline_describe(&model->stacks[0].pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);

@@ -20,7 +20,6 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
-#include "engine/decide/extraction.h"
 #include "engine/decide/spans.h"
 #include "engine/explain/explanation.h"
 #include "engine/generate/generation_config.h"
@@ -35,6 +34,7 @@ struct engine_model;    /* immutable after open: any number of threads */
 struct engine_session;  /* one worker's workspace for one model: one thread at a time */
 struct thread_pool;     /* base/thread_pool.h */
 struct interrupt;       /* base/interrupt.h */
+struct extraction;      /* decide/extraction.h */
 struct image;           /* vision/pixels.h */
 struct drift_reference; /* decide/drift_reference.h */
 struct class_prior;     /* decide/class_prior.h */
@@ -52,7 +52,8 @@ struct engine_options {
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
                                    attnd.json says nothing of it: decide/policy.h */
     bool writes_texts;          /* the caller answers models of ENGINE_GENERATE; else they are
-                                   refused by name */
+                                   refused by name, with */
+    const char *instead;        /* this advice; NULL: the programs that answer */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
     const struct engine_model *copy_of; /* one that is open, of the same directory and options: its
                                            dtype is taken, and not measured again; NULL: none */
@@ -74,6 +75,19 @@ enum engine_task {
 
 /* Masked tokens of a text that are filled in, and texts that are asked for in their place. */
 enum { ENGINE_MASKS_MAX = 16, ENGINE_TARGETS_MAX = 100 };
+
+/* The decoder of a model of ENGINE_GENERATE. Strings and arrays are the model's. */
+struct engine_writes {
+    const char *family;
+    unsigned layers, heads, hidden_size, intermediate_size, vocab_size;
+    unsigned new_tokens_max;                /* that a request may ask for */
+    const struct generation_config *config; /* what counts where a request says nothing */
+    size_t cache_token_bytes; /* keys and values: of a token of the input, and of one of a
+                                 hypothesis */
+    /* Codes for a request's source_language and target_language; counts 0: it takes none. */
+    const char *const *source_languages, *const *target_languages;
+    unsigned source_language_count, target_language_count;
+};
 
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
@@ -100,7 +114,8 @@ struct engine_info {
     bool has_given_labels;  /* this is what engine_open_labelled made */
     const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
     unsigned layers, heads, hidden_size, intermediate_size;
-    const char *const *prompts; /* [prompt_count] of an embedding: their names */
+    const struct engine_writes *writes; /* NULL: the task is another */
+    const char *const *prompts;         /* [prompt_count] of an embedding: their names */
     unsigned prompt_count;
     unsigned vector_size; /* numbers of an embedding; 0: the task is another */
     /* [vector_size] of an embedding: attnd.json's range of each number, for vectors in integers;
@@ -236,7 +251,7 @@ enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
 enum engine_vectors {
     VECTORS_ONE,    /* none */
     VECTORS_TOKENS, /* the last states of all tokens, special ones included */
-    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.h */
+    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.c */
 };
 struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */
@@ -261,12 +276,31 @@ struct engine_question {
     bool keeps_tokens;   /* align_to_words false */
 };
 
+/* Check characters at the end of a text. */
+enum engine_checksum {
+    ENGINE_CHECKSUM_NONE,
+    ENGINE_CHECKSUM_SEMI_M13 /* of a wafer's mark: fab/semi_check.h */
+};
+#define ENGINE_CHECKSUM_NAMES "semi-m13"
+bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out);
+
+enum { ENGINE_PATTERN_BYTES_MAX = 4096, ENGINE_ALLOWED_MAX = 1000 };
+
 /* How a model of ENGINE_GENERATE writes, beside its generation_config.json. */
 struct engine_writing {
     struct generation_request asked; /* begins as generation_request_empty */
     const char *source_language;     /* of the text: a code of the tokenizer's; NULL: the usual */
     const char *target_language;     /* to write in; NULL: the usual one */
     bool aligns;                     /* wanted: engine_text's alignment */
+
+    /* Rules of the text. The search follows only hypotheses that may still obey all of them, and
+     * answers only texts that do. Their limits are in generate/pattern.h and automaton.h. */
+    const char *pattern; /* [pattern_len] a regular expression for the whole text; NULL: none */
+    size_t pattern_len;
+    const char *const *allowed; /* [allowed_count] texts, of which it is one; NULL: any */
+    unsigned allowed_count;
+    bool copies_numbers; /* each number, a longest run of 0 to 9, is one of the source text */
+    enum engine_checksum checksum;
 };
 
 /* An input of a model: a text, two texts or a picture. Borrowed: it must outlive the call. */
@@ -295,6 +329,11 @@ struct engine_source {
 enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err);
+
+/* ERR_UNUSABLE names an option that the model, one of ENGINE_GENERATE, does not take, as
+ * engine_prepare does: before there is an input. ERR_NO_MEMORY. */
+enum err_code engine_check_writing(const struct engine_model *model,
+                                   const struct engine_writing *writing, struct err *err);
 
 /* The tokens of all of a text, with an embedding's prompt in front; `text` is what was encoded.
  * Arrays lie in the arena. Special tokens that the tokenizer puts around a text end at 0.
@@ -339,6 +378,8 @@ struct engine_need {
     unsigned parts;   /* of a text that have a vector each, lines or tokens: at most */
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
+    size_t written;   /* generate: bytes of all texts that are answered, at most */
+    unsigned written_tokens; /* and tokens of each of them */
 };
 struct engine_need engine_need(const struct engine_model *model,
                                const struct engine_source *source);
@@ -362,6 +403,7 @@ struct engine_text {
     const int32_t *ids; /* [count] without the start; the end, if there is one, is the last */
     const float *probabilities; /* [count] natural logarithms; 0 where a token was forced */
     unsigned count;
+    float confidence; /* probability of the whole text, calibrated: decide/policy.h */
     float score;            /* sum of the logarithms / count^length_penalty, as transformers */
     const float *alignment; /* [count][tokens of the input] attention of each token to the source,
                                mean over heads and layers; NULL: not wanted */
@@ -396,12 +438,15 @@ struct engine_result {
     struct extraction
         *extraction; /* answers: room, and found[0 .. answer_count); NULL: not wanted */
     unsigned answer_count;
-    struct writer *writer;           /* generate: the search; NULL: not wanted */
-    const struct engine_text *texts; /* generate: [text_count] the best first, made by
+    struct writer *writer;              /* generate: the search; NULL: not wanted */
+    const struct engine_text *texts;    /* generate: [text_count] the best first, made by
                                         engine_result_texts */
-    unsigned text_count;
-    float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
-    float *logits;         /* NULL: not wanted, and no scores are */
+    unsigned text_count;                /* 0: no text was found that obeys the rules, and then: */
+    const char *broken_rule;            /* "pattern", "allowed", "copy_numbers" or "checksum" */
+    const struct engine_text *rejected; /* the best text that broke it, or was cut before it obeyed;
+                                           NULL: there is none */
+    float *vector;                      /* [vector_size] of an embedding; NULL: not wanted */
+    float *logits;                      /* NULL: not wanted, and no scores are */
     float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */
     const float *features; /* [feature_size] below; the session's, until it runs again */
 
@@ -419,6 +464,7 @@ struct engine_result {
     /* For engine_step; engine_run sets them. */
     unsigned step;         /* windows of the input that the next step computes; 0: all */
     unsigned windows_done; /* by the steps so far; 0 before the first */
+    unsigned written;      /* generate: tokens of each open text so far */
     float *pooled;         /* [feature_size] what the steps so far have read, pooled; the caller's
                               room, for an input that takes more than one; not with rows */
     bool is_done;          /* the members above are filled; else a further step is wanted */
@@ -444,11 +490,40 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
 enum err_code engine_result_rows(struct engine_result *out, const struct engine_model *model,
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err);
-/* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts. A step allocates
- * nothing, so they are made here, by any thread; engine_need counts them in its answer.
- * ERR_NO_MEMORY; ERR_UNSUPPORTED for a tokenizer that cannot decode. */
+/* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts, or, where no
+ * text obeys the rules of the request, broken_rule and rejected. A step allocates nothing, so they
+ * are made here, by any thread; engine_need counts them in its answer. ERR_NO_MEMORY. */
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err);
+/* True if the text has all the tokens that it may have: its length ended it, whatever is last. */
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text);
+/* The characters that a token adds to a text, whole ones, which go to the token that ends them. The
+ * string of a special token is not in the text. */
+struct engine_piece {
+    unsigned index;
+    int32_t id;
+    const char *text; /* [len] UTF-8, the arena's, or of a special token the model's */
+    size_t len;
+    bool is_special;
+};
+/* The place in a text up to which its pieces are taken; zeros at first. */
+struct engine_pieces {
+    unsigned first, told, next;
+};
+/* Takes the next token of a text that greedy search writes (num_beams 1), if there is one
+ * (*is_there). Between two steps and after the last, when engine_result_texts was called; by the
+ * owner of the result. engine_pieces_bytes bounds what all of a text take. ERR_NO_MEMORY. */
+enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
+                                struct arena *arena, struct engine_piece *out, bool *is_there,
+                                struct err *err);
+/* 0: the search of this input has several hypotheses, of which none is the text before its end. */
+size_t engine_pieces_bytes(const struct engine_input *input);
+/* Takes all of a text: *out [text->count]. The arena holds these, and no more bytes than the text.
+ * ERR_NO_MEMORY. */
+enum err_code engine_text_pieces(const struct engine_model *model, const struct engine_text *text,
+                                 const struct engine_piece **out, struct arena *arena,
+                                 struct err *err);
+
 /* Rows that the model answers an input with; 0: its head answers the whole input. */
 unsigned engine_rows(const struct engine_model *model, const struct engine_input *input);
 
@@ -462,11 +537,23 @@ void engine_run(struct engine_session *session, const struct engine_input *const
                 unsigned rows, struct engine_result *const *results);
 
 /* Advances each input by one step, results[r]->step windows of a text or views of an image, as one
- * packed batch whose tokens must fit the session. A result with is_done is as engine_run fills it;
- * another wants a further step, in any session of the model, with the same pooled. What else is in
- * the batch, and how an input is cut into steps, does not matter to it. */
+ * packed batch whose tokens must fit the session; a text that is being written advances by one
+ * token. A result with is_done is as engine_run fills it; another wants a further step, in any
+ * session of the model, with the same pooled and writer. What else is in the batch, and how an
+ * input is cut into steps, does not matter to it. */
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results);
+
+/* The logits of a given text (teacher forcing): *logits [count][*vocabulary], row i behind the
+ * start and ids[0 .. i). The arrays are the arena's. ERR_UNUSABLE for an id beyond the vocabulary,
+ * and for more tokens than the model has positions; ERR_NO_MEMORY. */
+enum err_code engine_teach(struct engine_session *session, const struct engine_input *input,
+                           const int32_t *ids, unsigned count, struct arena *arena,
+                           const float **logits, unsigned *vocabulary, struct err *err);
+
+/* Tokens of the packed batch that the next step of an input takes if it reads one window: those of
+ * the window, or, of a text that is being written, one of each hypothesis that goes on. */
+unsigned engine_step_tokens(const struct engine_input *input, const struct engine_result *result);
 
 /* Features of a row: [classifier_size] what the classifier read, pooled over windows, and behind
  * that the means of its tokens (model/token_mean.h): [hidden_size], or of an image's four rings
@@ -527,6 +614,13 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                              const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err);
+
+/* The same of a text that was written: where the model looked for each of its tokens
+ * (EXPLAIN_ALIGNMENT). Bahdanau et al. 2015, section 5.2.1, whose alignment it draws. `text` is one
+ * of the result's, with its alignment. ERR_NO_MEMORY. */
+enum err_code engine_align(const struct engine_model *model, const struct engine_input *input,
+                           const struct engine_text *text, struct arena *arena,
+                           struct explanation *out, struct err *err);
 
 /* Upper bound of what phrases take from the arena. */
 size_t engine_phrases_bytes(const struct engine_model *model, size_t len);

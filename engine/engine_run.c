@@ -30,18 +30,12 @@ static bool writes(const struct engine_model *model)
     return model->info.task == ENGINE_GENERATE;
 }
 
-/* The most that a step reads, of inputs as long as the model takes them. */
 static enum err_code open_decoder(struct engine_session *session, struct thread_pool *pool,
                                   struct err *err)
 {
     const struct engine_model *model = session->model;
     const struct stack *stack = &model->stacks[1];
-    const unsigned positions = spec_text_tokens(&stack->spec);
-    const struct decoder_sizes sizes = {
-        .rows = ENGINE_WRITE_ROWS,
-        .source_tokens = model->info.tokens_max,
-        .tokens = positions > 0 && positions < GENERATION_NEW_MAX + 1 ? positions
-                                                                      : GENERATION_NEW_MAX + 1};
+    const struct decoder_sizes sizes = engine_decoder_sizes(&stack->spec, model->info.tokens_max);
     return decoder_workspace_open(&session->decoder, &stack->spec, stack->encoder, &sizes, pool,
                                   stack->kernels, err);
 }
@@ -314,6 +308,12 @@ static bool reads(const struct engine_result *result)
     return result->writer == NULL || !engine_write_has_begun(result);
 }
 
+unsigned engine_step_tokens(const struct engine_input *input, const struct engine_result *result)
+{
+    return reads(result) ? engine_input_tokens(input, result->windows_done, 1)
+                         : engine_write_rows(result);
+}
+
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results)
 {
@@ -344,7 +344,7 @@ void engine_run(struct engine_session *session, const struct engine_input *const
                 unsigned rows, struct engine_result *const *results)
 {
     for (unsigned r = 0; r < rows; r++)
-        results[r]->step = results[r]->windows_done = 0;
+        results[r]->step = results[r]->windows_done = results[r]->written = 0;
     bool is_done;
     do {
         engine_step(session, inputs, rows, results);
@@ -352,6 +352,32 @@ void engine_run(struct engine_session *session, const struct engine_input *const
         for (unsigned r = 0; r < rows; r++)
             is_done = is_done && results[r]->is_done;
     } while (!is_done);
+}
+
+enum err_code engine_teach(struct engine_session *session, const struct engine_input *input,
+                           const int32_t *ids, unsigned count, struct arena *arena,
+                           const float **logits, unsigned *vocabulary, struct err *err)
+{
+    const struct engine_model *model = session->model;
+    struct engine_result result = {.step = 0};
+    *vocabulary = model->stacks[1].spec.vocab_size;
+    struct engine_input fixed = *input;
+    if (engine_write_fix(model, &fixed, count, arena, err) ||
+        engine_result_rows(&result, model, &fixed, arena, err))
+        return err->code;
+    float *out = arena_alloc_array(arena, count, *vocabulary * sizeof *out);
+    uint32_t *slots = arena_alloc_array(arena, count, sizeof *slots);
+    if (out == NULL || slots == NULL)
+        return err_no_memory(err, (size_t)count * *vocabulary * sizeof *out);
+    for (unsigned i = 0; i < count; i++)
+        if (ids[i] < 0 || (unsigned)ids[i] >= *vocabulary)
+            return err_set(err, ERR_UNUSABLE, "token %u is %d, the vocabulary has %u", i, ids[i],
+                           *vocabulary);
+    engine_step(session, &(const struct engine_input *){&fixed}, 1,
+                &(struct engine_result *){&result});
+    engine_write_teach(&session->decoder, &result, ids, count, slots, out);
+    *logits = out;
+    return ERR_OK;
 }
 
 unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)

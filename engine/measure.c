@@ -6,6 +6,7 @@
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/candidates.h"
+#include "engine/model/decoder/pair_spec.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/head_parts.h"
 #include "engine/model/relative_tables.h"
@@ -34,23 +35,38 @@ static const struct linear_backend *encoder_of(const struct precisions *precisio
     return encoder != NULL ? encoder : &linear_native[p];
 }
 
-/* Counts every number of the file, and of an embedding's Dense, as fp32, but the linear layers of
- * the encoder in its precision, with rows as it holds them; a part for whole panels and what is
- * kept beside them (scales, the arena's blocks). */
-static size_t weight_bytes(const struct spec *spec, const struct checkpoint *checkpoint,
-                           const struct linear_backend *encoder)
+/* Adds the numbers of the blocks' linear layers, and their bytes with rows as held. */
+static void count_linear(const struct spec *spec, const struct linear_backend *encoder,
+                         size_t *linear, size_t *bytes)
 {
-    enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
     struct tensor_walk walk = {.spec = spec, .head = spec->head};
-    const bool has_windows = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
-    size_t numbers = 0, linear = 0, linear_bytes = 0;
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (row.part == TENSOR_WEIGHT && row.depth > 0 && !row.is_of_head) {
             const struct linear_backend *backend = workspace_backend(spec, encoder, row.field);
-            linear += row.count;
-            linear_bytes += row.shape[0] * linear_held_row(backend, row.count / row.shape[0]) *
-                            precision_bytes(backend->precision);
+            *linear += row.count;
+            *bytes += row.shape[0] * linear_held_row(backend, row.count / row.shape[0]) *
+                      precision_bytes(backend->precision);
         }
+}
+
+/* Counts every number of the file, and of an embedding's Dense, as fp32, but the linear layers of
+ * the blocks in their precision, with rows as it holds them; a part for whole panels and what is
+ * kept beside them (scales, the arena's blocks). target: the decoder of a model that writes, or
+ * NULL. */
+static size_t weight_bytes(const struct spec *spec, const struct spec *target,
+                           const struct checkpoint *checkpoint,
+                           const struct linear_backend *encoder)
+{
+    enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
+    const bool has_windows = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
+    size_t numbers = 0, linear = 0, linear_bytes = 0;
+    count_linear(spec, encoder, &linear, &linear_bytes);
+    if (target != NULL) {
+        count_linear(target, encoder, &linear, &linear_bytes);
+        numbers += ((size_t)target->vocab_size + 64) * (target->hidden + 64); /* packed output */
+        if (target->buckets > 0)
+            numbers += relative_bias_floats(target->heads, spec_text_tokens(target));
+    }
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
     linear = linear < numbers ? linear : numbers;
@@ -148,30 +164,54 @@ static enum err_code measure_texts(struct engine_cost *out, const struct spec *i
     return ERR_OK;
 }
 
-static enum err_code measure(struct engine_cost *out, const struct spec *spec, const char *dir,
+/* Adds the decoder's part of a session, and its tokenizer. */
+static enum err_code measure_target(struct engine_cost *out, const struct spec *target,
+                                    const char *dir, unsigned source_tokens,
+                                    struct precisions precisions, unsigned threads, struct err *err)
+{
+    const struct decoder_sizes sizes = engine_decoder_sizes(target, source_tokens);
+    struct tokenizer *tokenizer;
+    size_t most = 0;
+    if (tokenizer_open_target(&tokenizer, dir, spec_tokens_max(target), err))
+        return err->code;
+    for (enum precision p = precisions.first; p <= precisions.last; p++)
+        most = larger(most,
+                      decoder_workspace_bytes(target, encoder_of(&precisions, p), &sizes, threads));
+    out->session_bytes += most;
+    out->model_bytes += tokenizer_bytes(tokenizer);
+    tokenizer_close(tokenizer);
+    return ERR_OK;
+}
+
+/* target: the decoder of a model that writes, or NULL. */
+static enum err_code measure(struct engine_cost *out, const struct spec *spec,
+                             const struct spec *target, const char *dir,
                              struct precisions precisions, unsigned batch_tokens_max,
                              unsigned threads, struct err *err)
 {
     struct checkpoint *checkpoint;
     size_t bytes;
-    unsigned tokens;
-    if (tokenizer_measure(spec, dir, &bytes, &tokens, err) ||
+    unsigned tokens, longest;
+    if (tokenizer_measure(spec, dir, &bytes, &longest, err) ||
         checkpoint_open(&checkpoint, dir, err))
         return err->code;
-    if (weights_check(spec, checkpoint, err)) {
+    if (weights_check(spec, checkpoint, err) ||
+        (target != NULL && weights_check(target, checkpoint, err))) {
         checkpoint_close(checkpoint);
         return err->code;
     }
-    tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
+    tokens = batch_tokens_max > longest ? batch_tokens_max : longest;
     for (enum precision p = precisions.first; p <= precisions.last; p++) {
-        out->model_bytes =
-            larger(out->model_bytes, weight_bytes(spec, checkpoint, encoder_of(&precisions, p)));
+        out->model_bytes = larger(
+            out->model_bytes, weight_bytes(spec, target, checkpoint, encoder_of(&precisions, p)));
         out->session_bytes = larger(
             out->session_bytes, workspace_bytes(spec, encoder_of(&precisions, p), tokens, threads));
     }
     out->model_bytes += bytes + attnd_bytes(spec, dir) + head_parts_bytes(dir);
     out->label_count = own_labels(spec, attnd_bytes(spec, dir));
     checkpoint_close(checkpoint);
+    if (target != NULL)
+        return measure_target(out, target, dir, longest, precisions, threads, err);
     return measure_texts(out, spec, dir, precisions, batch_tokens_max, threads, err);
 }
 
@@ -181,7 +221,8 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
 {
     const char *dtype = options->dtype != NULL ? options->dtype : "f32";
     const bool is_auto = strcmp(dtype, "auto") == 0;
-    struct spec spec;
+    const bool writes = options->writes_texts && pair_spec_is(dir);
+    struct spec spec, target;
     struct arena arena;
     struct precisions precisions = {PRECISION_F32, PRECISION_COUNT - 1, options->linear_backend};
     *out = (struct engine_cost){0};
@@ -189,14 +230,18 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
         return err_set(err, ERR_UNSUPPORTED,
                        "dtype '%s' is not known (known: f32, bf16, int8, auto)", dtype);
     arena_init(&arena);
-    if (!(is_auto ? spec_read : spec_read_config)(&spec, dir, &arena, err) &&
-        !pipeline_fit(&spec, dir, err)) {
+    if (writes)
+        pair_spec_read(&spec, &target, dir, err);
+    else
+        (is_auto ? spec_read : spec_read_config)(&spec, dir, &arena, err);
+    if (err->code == ERR_OK && !pipeline_fit(&spec, dir, err)) {
         spec.token_pruning.full_layers = 1; /* attnd.json, if not read, may leave tokens out */
         if (is_auto && spec.precisions.is_pinned)
             precisions.first = spec.precisions.pinned;
         if (!is_auto || spec.precisions.is_pinned)
             precisions.last = precisions.first;
-        if (!measure(out, &spec, dir, precisions, batch_tokens_max, threads, err))
+        if (!measure(out, &spec, writes ? &target : NULL, dir, precisions, batch_tokens_max,
+                     threads, err))
             out->model_bytes += arena.bytes;
     }
     arena_deinit(&arena);

@@ -57,7 +57,8 @@ static enum err_code add_models(struct memory_plan *out, const struct config *co
     size_t labels = 0;
     for (unsigned i = 0; i < config->model_count; i++) {
         struct engine_cost cost;
-        const struct engine_options options = {.dtype = config->models[i].dtype};
+        const struct engine_options options = {.dtype = config->models[i].dtype,
+                                               .writes_texts = true};
         if (engine_measure(&cost, config->models[i].dir, &options, plan->batch_tokens,
                            plan->threads_per_worker, err))
             return err_prefix(err, "model %s: ", config->models[i].name);

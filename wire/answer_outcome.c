@@ -35,11 +35,11 @@ struct answer_outcome answer_outcome(const struct engine_info *info,
             .number_name = "value", .number = result->number, .judgement = &result->judgement};
     case ENGINE_TAG:
     case ENGINE_ANSWER:
+    case ENGINE_GENERATE:
         return (struct answer_outcome){.judgement = &result->judgement};
     case ENGINE_EMBED:
     case ENGINE_FILL:
     case ENGINE_SPARSE:
-    case ENGINE_GENERATE:
         break;
     }
     return (struct answer_outcome){.label = NULL};

@@ -26,6 +26,7 @@
 #include "wire/codec_context.h"
 #include "wire/codec_labels.h"
 #include "wire/codec_query.h"
+#include "wire/codec_writing.h"
 #include "wire/elide.h"
 #include "wire/limits.h"
 
@@ -242,7 +243,9 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
         read_explanation(reader, err) || read_long_text(reader, err) ||
         read_aggregation(reader, err) || read_vector(reader, err) || read_chunks(reader, err) ||
-        read_asking(reader, err) || doc_get_bool(tree, "$", "keep", &call->keep, err) ||
+        read_asking(reader, err) || doc_get_bool(tree, "$", "stream", &call->stream, err) ||
+        codec_writing_read(&call->writing, tree, reader->elided, reader->arena, err) ||
+        doc_get_bool(tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||
         codec_context_read(json_object_get(tree, "context"), "$", reader->elided,
                            CODEC_CONTEXT_OF_CALL, reader->arena, &call->context, &call->lot, err))

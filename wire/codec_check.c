@@ -30,8 +30,16 @@ bool codec_check_listed(const char *name, const struct codec_names *known)
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
                                   const struct codec_names *known, struct err *err)
 {
-    static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    static const char *const of_sampling[] = {"do_sample", "temperature", "top_p", "typical_p",
+                                              "seed"};
+    static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const size_t len = strspn(key, shown);
+    for (size_t i = 0; i < sizeof of_sampling / sizeof *of_sampling; i++)
+        if (strcmp(key, of_sampling[i]) == 0)
+            return err_set(err, ERR_UNUSABLE,
+                           "%s%s%s: texts are not sampled: the most probable one is searched for, "
+                           "with num_beams hypotheses",
+                           path, joint(path), key);
     if (key[len] != '\0' || len == 0 || len > SHOWN_NAME_BYTES)
         return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
     const char *nearest = nearest_name(key, known->list, known->count);

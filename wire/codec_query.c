@@ -4,6 +4,7 @@
 #include "wire/codec.h"
 #include "wire/codec_check.h"
 #include "wire/codec_context.h"
+#include "wire/codec_writing.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ static const struct option {
     {"handle_impossible_answer", VALUE, PLACE(asking.may_be_empty)},
     {"align_to_words", VALUE, PLACE(asking.keeps_tokens)},
     {"keep", VALUE, PLACE(keep)},
+    {"stream", VALUE, PLACE(stream)},
     {"similar", VALUE, PLACE(similar)},
     {"k", VALUE, PLACE(similar)},
 };
@@ -135,6 +137,8 @@ enum err_code codec_query_merge(struct predict_call *call, const struct codec_qu
             return err_set(err, ERR_UNUSABLE, "?%s: the body has another value; send one of them",
                            option->name);
     }
+    if (codec_writing_merge(&call->writing, query->asked.writing, arena, err))
+        return err->code;
     call->refuses_unit |= query->asked.refuses_unit;
     if (query->asked.model != NULL && doc_member(body, "model") == NULL)
         call->model_place = "?model";

@@ -5,6 +5,7 @@
 #include "wire/codec_check.h"
 #include "wire/codec_context.h"
 #include "wire/codec_labels.h"
+#include "wire/codec_writing.h"
 #include "wire/limits.h"
 
 #include <limits.h>
@@ -104,21 +105,30 @@ static enum err_code read_asking(struct engine_question *out, const char *name, 
     return err->code;
 }
 
+static enum err_code check_name(const struct predict_call *call, const char *name,
+                                const char *value, struct err *err)
+{
+    const struct codec_names *known =
+        call->wish == WISH_SIMILAR ? &codec_names_search_query : &codec_names_query;
+    if (strcmp(name, "context") == 0)
+        return err_set(err, ERR_UNUSABLE, "?context: name its members, as in ?context.lot=A1");
+    if (!codec_check_listed(name, known))
+        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", known, err);
+    return value != NULL ? ERR_OK : err_set(err, ERR_UNUSABLE, "?%s: expected a value", name);
+}
+
 enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
                                  struct arena *arena, struct err *err)
 {
     if (strncmp(name, "context.", strlen("context.")) == 0)
         return codec_context_set(&call->context, &call->lot, name + strlen("context."),
                                  value != NULL ? value : "", arena, err);
-    if (strcmp(name, "context") == 0)
-        return err_set(err, ERR_UNUSABLE, "?context: name its members, as in ?context.lot=A1");
-    const struct codec_names *known =
-        call->wish == WISH_SIMILAR ? &codec_names_search_query : &codec_names_query;
-    if (!codec_check_listed(name, known))
-        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", known, err);
-    if (value == NULL)
-        return err_set(err, ERR_UNUSABLE, "?%s: expected a value", name);
+    if (check_name(call, name, value, err))
+        return err->code;
     const size_t len = strlen(value);
+    bool is_of_writing;
+    if (codec_writing_set(&call->writing, name, value, &is_of_writing, arena, err) || is_of_writing)
+        return err->code;
     if (strcmp(name, "model") == 0)
         return read_label(name, value, LIMIT_MODEL_NAME_BYTES, arena, &call->model, err);
     if (strcmp(name, "prompt_name") == 0)
@@ -162,9 +172,10 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
     if (codec_check_listed(name, &asking_names))
         return read_asking(&call->asking, name, value, err);
     return read_flag(name, value,
-                     strcmp(name, "overlay") == 0 ? &call->overlay
-                     : strcmp(name, "keep") == 0  ? &call->keep
-                                                  : &call->how.statistics,
+                     strcmp(name, "overlay") == 0  ? &call->overlay
+                     : strcmp(name, "keep") == 0   ? &call->keep
+                     : strcmp(name, "stream") == 0 ? &call->stream
+                                                   : &call->how.statistics,
                      err);
 }
 

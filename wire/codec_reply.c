@@ -235,6 +235,15 @@ static struct labels_size size_of_chunks(const struct predict_call *call,
         .tree = memory_sum(memory_product(chunks, tree + CHUNK_BYTES), CHUNK_BYTES)};
 }
 
+/* Texts that were written. */
+static struct labels_size size_of_texts(const struct codec_row *row)
+{
+    const size_t text =
+        memory_sum(memory_product(6, row->written), GENERATION_BEAMS_MAX * (size_t)SPAN_TEXT_BYTES);
+    return (struct labels_size){
+        .text = text, .tree = memory_sum(GENERATION_BEAMS_MAX * (size_t)SPAN_TREE_BYTES, text)};
+}
+
 /* Entries of the vocabulary: the best for each masked token, or all with a weight. */
 static struct labels_size size_of_tokens(const struct engine_info *info, unsigned top_k)
 {
@@ -261,7 +270,9 @@ size_t codec_reply_bytes(const struct predict_call *call, const char *id,
         size_t bytes = ROW_TEXT_BYTES + (call->is_lines ? once : 0) + written_bytes(item->id) +
                        (item->context != NULL ? strlen(item->context) : 0);
         if (row.err->code == ERR_OK) {
-            if (row.info->token_texts != NULL)
+            if (row.info->task == ENGINE_GENERATE)
+                labels = size_of_texts(&row);
+            else if (row.info->token_texts != NULL)
                 labels = size_of_tokens(row.info, call->top_k);
             else if (row.info->row_size > 0)
                 labels = size_of_spans(&row, &item->source);

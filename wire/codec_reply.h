@@ -30,6 +30,7 @@ struct codec_row {
     const struct engine_info *info; /* of the model that answers, if there is no error */
     const struct answer *answer;    /* once it is computed */
     unsigned spans, chunks;         /* that it may have at most: engine_need */
+    size_t written;                 /* bytes of its texts, likewise */
     const struct err *err;          /* code != ERR_OK: there is no answer */
 };
 

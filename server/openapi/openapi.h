@@ -57,7 +57,7 @@ struct openapi_source {
 };
 
 /* Upper bound of the memory that it takes; the tree of the document is the most of it. */
-enum { OPENAPI_BYTES = 4096 * 1024 };
+enum { OPENAPI_BYTES = 5 * 1024 * 1024 };
 
 /* The document as compact JSON, NUL-terminated in the arena; NULL if there is no memory. Takes
  * about a millisecond. */

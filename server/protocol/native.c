@@ -231,14 +231,15 @@ static struct codec_row row_of(const void *context, unsigned index)
     const struct row *row = &request->rows[index];
     const struct engine_info *info = row->err.code == ERR_OK ? row_info(row) : NULL;
     const struct engine_source source = request_source(request, index);
-    const bool has_parts =
-        info != NULL && (info->row_size > 0 || request->call.vector.chunks != VECTORS_ONE);
+    const bool has_parts = info != NULL && (info->row_size > 0 || info->task == ENGINE_GENERATE ||
+                                            request->call.vector.chunks != VECTORS_ONE);
     struct engine_need need = {0};
     if (has_parts)
         need = engine_need(row_engine(row), &source);
     return (struct codec_row){.info = info,
                               .spans = need.spans,
                               .chunks = need.parts,
+                              .written = need.written,
                               .answer = &row->answer,
                               .err = &row->err};
 }

@@ -200,18 +200,22 @@ void batcher_release(struct batcher *batcher, unsigned count)
 /* When the row is due: see the order in batcher.h. */
 static struct entry entry_of(struct row *row)
 {
-    const unsigned done = row->answer.result.windows_done;
+    const struct engine_result *result = &row->answer.result;
+    const unsigned windows = result->windows_done, done = windows + result->written;
+    const unsigned step = engine_step_tokens(&row->input, result);
     uint64_t patience = row->submitted_ns + (uint64_t)BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS;
     uint64_t turn = patience + done * (uint64_t)BATCHER_WINDOW_MS * CLOCK_NS_PER_MS;
     bool hurried = row->deadline_ns != 0 && row->deadline_ns < patience;
     bool is_bound = row->deadline_ns != 0 && row->deadline_ns < turn;
-    return (struct entry){.due_ns = is_bound ? row->deadline_ns : turn,
-                          .row = row,
-                          .model = row->model,
-                          .tokens =
-                              engine_input_tokens(&row->input, done, row->input.windows - done),
-                          .step = engine_input_tokens(&row->input, done, 1),
-                          .hurried = hurried};
+    return (struct entry){
+        .due_ns = is_bound ? row->deadline_ns : turn,
+        .row = row,
+        .model = row->model,
+        .tokens = row->input.windows > 0
+                      ? engine_input_tokens(&row->input, windows, row->input.windows - windows)
+                      : step,
+        .step = step,
+        .hurried = hurried};
 }
 
 static void insert_locked(struct batcher *batcher, struct row *row)
@@ -348,7 +352,7 @@ static void extend_locked(struct batcher *batcher, const struct fill *fill)
         struct row *row = batch->rows[i];
         struct engine_result *result = &row->answer.result;
         result->step = 1;
-        batcher->reserved += row->input.windows > 0;
+        batcher->reserved += row_has_steps(row);
         while (result->windows_done + result->step < row->input.windows) {
             const unsigned next = result->windows_done + result->step;
             const unsigned more = engine_input_tokens(&row->input, next, 1);
@@ -402,9 +406,16 @@ bool batcher_take(struct batcher *batcher, struct batch *batch)
     pthread_mutex_unlock(&batcher->lock);
     if (more)
         pthread_cond_signal(&batcher->filled);
-    for (unsigned i = 0; i < batch->expired_count; i++)
-        err_set(&batch->expired[i]->err, ERR_DEADLINE,
-                "the deadline passed while the input waited in the queue");
+    for (unsigned i = 0; i < batch->expired_count; i++) {
+        struct row *row = batch->expired[i];
+        if (row->answer.result.written > 0)
+            err_set(&row->err, ERR_DEADLINE,
+                    "the deadline passed while the text was written, after %u tokens",
+                    row->answer.result.written);
+        else
+            err_set(&row->err, ERR_DEADLINE,
+                    "the deadline passed while the input waited in the queue");
+    }
     return any;
 }
 

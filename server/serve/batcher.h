@@ -16,9 +16,10 @@
  * Equal rows keep the order of arrival.
  *
  * A text of several windows, or an image of several views, is computed by as many takes as it
- * needs. A batch has one window of each row and, where room is left, more of them. A row that is
- * not done is submitted again; it counts as if it had come BATCHER_WINDOW_MS later for each window
- * done, so that what others send meanwhile is not behind all of them.
+ * needs. A batch has one window of each row and, where room is left, more of them. A text that is
+ * written takes one step for each of its tokens, together with the texts of other requests. A row
+ * that is not done is submitted again; it counts as if it had come BATCHER_WINDOW_MS later for each
+ * window or token done, so that what others send meanwhile is not behind all of them.
  * While a step is computed, the rest of its row is not in the bound of batcher_limit_wait.
  *
  * Threads: internally locked. The lock is held for one pass over the queue at most, and no other
@@ -87,7 +88,7 @@ bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned c
 
 /* Waits for rows, then fills the batch: the first row in order, and further rows of its model
  * while their tokens fit the model's batch_tokens. While other takers wait idle, only a fair share
- * of the model's rows. Sets the step of each row's result. The place of a row with windows stays
+ * of the model's rows. Sets the step of each row's result. The place of a row with steps stays
  * reserved: submit it again or release it. Expired rows met on the way go to batch->expired, with
  * err set. False: the queue is closed and empty. */
 bool batcher_take(struct batcher *batcher, struct batch *batch);

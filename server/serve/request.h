@@ -50,13 +50,14 @@ enum request_phase {
         REQUEST_PHASES_COUNT
 };
 
-/* One input of a request in the queue. A text of several windows, or an image of several views,
- * passes the queue once for each step (engine_step). */
+/* One input of a request in the queue. A text of several windows, an image of several views, or a
+ * text that is written passes the queue once for each step (engine_step). */
 struct row {
     struct request *request;
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
     struct label_set *labels;   /* held; NULL: it is answered in the model's own */
     const char *key;            /* by which the version was chosen (versions.h) */
+    const struct engine_writing *writing; /* in place of the call's; NULL: that */
     struct engine_input input;
     struct engine_tokens tokens; /* with WISH_TOKENS, in place of what follows but err */
     struct answer answer;     /* made by the worker, its explanation by explain.c; the room of its
@@ -133,6 +134,10 @@ struct request {
 
     struct label_set *labelling; /* held: labels of its call in the making; else NULL */
 
+    /* With a stream of tokens. */
+    struct engine_pieces pieces; /* what of the text was sent */
+    uint64_t told_ns;            /* when the last part was made; 0: nothing was sent */
+
     void *state; /* the route's own, in the exchange's arena; NULL: it has none */
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
@@ -172,6 +177,13 @@ void row_answer(struct row *row);
  * limits. The bytes are the call's. */
 struct engine_source request_source(const struct request *request, unsigned index);
 
+/* True if the row may pass the queue several times: a text in windows, an image in views, a text
+ * that is written. */
+static inline bool row_has_steps(const struct row *row)
+{
+    return row->input.windows > 0 || row->input.writing != NULL;
+}
+
 /* Index of a row in what the client sent. */
 static inline unsigned request_index(const struct request *request, const struct row *row)
 {
@@ -187,6 +199,14 @@ void request_expect_rows(struct request *request, unsigned count);
 /* The row is computed or failed. With the last row of a request, ownership goes to
  * request->then, or the exchange is resumed. */
 void request_row_done(struct row *row);
+
+/* Makes the texts of the rows that wrote one, once; by the owner, when the last row is done. */
+void request_take_texts(struct request *request);
+
+/* A row whose text goes on: the request gets the row and its place in the queue, to send what is
+ * written. request_goes_on: such a row is not done, and nothing is wrong with it. */
+void request_tell(struct row *row);
+bool request_goes_on(const struct request *request);
 
 /* True if an id may stand in a header field and in a URN: printable ASCII of bounded length. */
 bool request_id_is_plain(const char *id);

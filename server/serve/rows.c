@@ -67,6 +67,7 @@ static bool grants(const struct engine_info *info, enum predict_wish wish)
            : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE
            : wish == WISH_ANSWER   ? info->task == ENGINE_ANSWER
            : wish == WISH_SPARSE   ? info->task == ENGINE_SPARSE
+           : wish == WISH_TEXT     ? info->task == ENGINE_GENERATE
            : wish == WISH_RANK
                ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
                : true;
@@ -96,11 +97,21 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         [WISH_PIPELINE] = "answers weights of words, which this route does not give",
         [WISH_ANSWER] = "answers no questions",
         [WISH_SPARSE] = "answers no sparse vectors",
+        [WISH_TEXT] = "writes no texts",
     };
     if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s %s: its task is another (GET /models)", row->model->name,
                        lacks[call->wish]);
+    if (call->stream && info->task != ENGINE_GENERATE)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "stream: the model %s writes no texts: its answer is one part",
+                       row->model->name);
+    if (info->task == ENGINE_GENERATE && call->wish == WISH_ANY && call->top_k != 1)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "top_k: the model %s writes texts, it has no labels; num_return_sequences "
+                       "says how many texts are answered",
+                       row->model->name);
     if (call->refuses_unit && info->normalizes)
         return err_set(
             &row->err, ERR_UNUSABLE,
@@ -108,6 +119,23 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
             "cannot be obeyed",
             row->model->name);
     return vector_form_check(&call->vector, info, &row->err);
+}
+
+/* A text's alignment is kept while it is written: it has to be asked for before. */
+static enum err_code ask_alignment(const struct request *request, struct row *row)
+{
+    const struct predict_call *call = &request->call;
+    if (!call->explain || row->model->info->task != ENGINE_GENERATE)
+        return ERR_OK;
+    struct engine_writing *writing =
+        arena_alloc_array(&request->exchange->arena, 1, sizeof *writing);
+    if (writing == NULL)
+        return err_no_memory(&row->err, sizeof *writing);
+    *writing = call->writing != NULL ? *call->writing
+                                     : (struct engine_writing){.asked = generation_request_empty};
+    writing->aligns = true;
+    row->writing = writing;
+    return ERR_OK;
 }
 
 /* The version that the call names; NULL: it is not served. */
@@ -136,7 +164,8 @@ static void resolve_model(struct request *request, unsigned index, struct served
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = call->version != NULL ? find_version(request)
                                            : versions_choose(request->snapshot, model, row->key);
-        if (check_wish(call, row) || check_labels(request, row) || similar_find(request, row))
+        if (check_wish(call, row) || check_labels(request, row) || ask_alignment(request, row) ||
+            similar_find(request, row))
             prefix_item(request, index, &row->err);
         return;
     }
@@ -303,6 +332,20 @@ static enum err_code tokenize_item(struct request *request, unsigned index,
     return ERR_OK;
 }
 
+/* A stream's pieces have room before it begins. */
+static enum err_code prepare_stream(struct service *service, struct request *request,
+                                    struct row *row)
+{
+    const size_t bytes = engine_pieces_bytes(&row->input);
+    if (bytes == 0)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "stream: of several hypotheses none is the text before its end; send "
+                       "\"num_beams\": 1");
+    if (claim_reply(service, request, memory_product(bytes, 2)))
+        row->err = request->err;
+    return row->err.code;
+}
+
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
                                   struct interrupt *interrupt)
 {
@@ -311,6 +354,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     const struct engine_source source = request_source(request, index);
     if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
         check_whole(&request->call, row) ||
+        (request->call.stream && prepare_stream(service, request, row)) ||
         (request->call.explain && explain_keep(service, request, row)) ||
         similar_keep(request, row))
         return prefix_item(request, index, &row->err);

@@ -80,6 +80,8 @@ static const unsigned char warm_png[] = {
     0x9C, 0x63, 0x60, 0,    0,    0,    2,    0,    1,    0x48, 0xAF, 0xA4, 0x71, 0,
     0,    0,    0,    'I',  'E',  'N',  'D',  0xAE, 0x42, 0x60, 0x82};
 
+enum { WARM_TOKENS = 2 }; /* that a model writes */
+
 /* Prepares any valid input of the kind. */
 static enum err_code warm_input(const struct served_model *model, enum engine_kind kind,
                                 struct arena *arena, struct engine_input *input, struct err *err)
@@ -87,13 +89,20 @@ static enum err_code warm_input(const struct served_model *model, enum engine_ki
     static const char text[] = "pass"; /* every weight is read once, whatever the length */
     static const char masked[] = "[MASK] <mask>"; /* for a model to fill in, whatever its own is */
     const bool asks = model->info->task == ENGINE_ANSWER, fills = model->info->task == ENGINE_FILL;
+    struct engine_writing writing = {.asked = generation_request_empty};
+    writing.asked.max_new_tokens = WARM_TOKENS;
+    const bool writes = model->info->task == ENGINE_GENERATE;
     const struct engine_source a_text = {
         .kind = ENGINE_TEXT,
         .bytes = fills ? masked : text,
         .len = fills ? sizeof masked - 1 : sizeof text - 1,
-        .question = {.text = asks ? text : NULL, .len = asks ? sizeof text - 1 : 0}};
-    const struct engine_source a_picture = {
-        .kind = ENGINE_IMAGE, .bytes = warm_png, .len = sizeof warm_png, .pixels_max = 1};
+        .question = {.text = asks ? text : NULL, .len = asks ? sizeof text - 1 : 0},
+        .writing = writes ? &writing : NULL};
+    const struct engine_source a_picture = {.kind = ENGINE_IMAGE,
+                                            .bytes = warm_png,
+                                            .len = sizeof warm_png,
+                                            .pixels_max = 1,
+                                            .writing = writes ? &writing : NULL};
     return engine_prepare(model->engine, kind == ENGINE_TEXT ? &a_text : &a_picture, NULL, arena,
                           input, err);
 }
@@ -110,7 +119,9 @@ static enum err_code warm_session(struct engine_session *session, const struct s
     engine_result_init(&result, model->engine, &arena, err);
     for (int kind = ENGINE_TEXT; kind <= ENGINE_IMAGE && err->code == ERR_OK; kind++) {
         if (!engine_reads(model->info, (enum engine_kind)kind) ||
-            warm_input(model, (enum engine_kind)kind, &arena, &input, err))
+            warm_input(model, (enum engine_kind)kind, &arena, &input, err) ||
+            (input.writing != NULL &&
+             engine_result_rows(&result, model->engine, &input, &arena, err)))
             continue;
         result.scores = NULL; /* a zero-shot model may have no label yet */
         engine_run(session, (const struct engine_input *[]){&input}, 1,
@@ -236,7 +247,7 @@ static enum err_code open_sessions(struct served_model *model,
 enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dtype,
                                  const struct plan *plan, struct err *err)
 {
-    const struct engine_options options = {.dtype = dtype};
+    const struct engine_options options = {.dtype = dtype, .writes_texts = true};
     struct engine_cost cost;
     if (engine_measure(&cost, dir, &options, plan->batch_tokens, plan->threads_per_worker, err))
         return err->code;
@@ -315,6 +326,7 @@ static enum err_code load(struct served_model *model, const struct served_model_
 {
     const struct engine_options how = {.linear_backend = options->linear_backend,
                                        .dtype = options->dtype,
+                                       .writes_texts = true,
                                        .takes_uncalibrated = options->takes_uncalibrated};
     uint64_t start = clock_now_ns();
     if (model->name == NULL || model->dir == NULL || model->sessions == NULL ||
@@ -391,7 +403,7 @@ enum err_code served_model_open(struct served_model **out,
 /* One thread computes it, and one input at a time: it has only what nobody else uses. */
 enum err_code served_model_open_shadow(struct served_model *model, struct err *err)
 {
-    const struct engine_options options = {.dtype = model->info->dtype};
+    const struct engine_options options = {.dtype = model->info->dtype, .writes_texts = true};
     struct engine_cost cost;
     if (model->shadow != NULL)
         return ERR_OK;

@@ -54,7 +54,7 @@ static void answer(struct row *row)
 /* The row is computed or failed; afterwards it may be gone. */
 static void finish(const struct worker *worker, struct row *row)
 {
-    if (row->input.windows > 0)
+    if (row_has_steps(row))
         batcher_release(worker->options->batcher, 1);
     request_row_done(row);
 }
@@ -71,7 +71,9 @@ static void drop_abandoned(struct worker *worker)
             continue;
         }
         const struct engine_result *result = &row->answer.result;
-        batch->tokens -= engine_input_tokens(&row->input, result->windows_done, result->step);
+        batch->tokens -= row->input.windows > 0
+                             ? engine_input_tokens(&row->input, result->windows_done, result->step)
+                             : engine_step_tokens(&row->input, result);
         row->is_abandoned = true;
         err_set(&row->err, ERR_SLOW, "the client closed the connection before its turn");
         finish(worker, row);
@@ -79,11 +81,18 @@ static void drop_abandoned(struct worker *worker)
     batch->row_count = kept;
 }
 
-/* Passes on the rows that are done; the others wait for their next step. */
+/* Passes on the rows that are done, and those of which a reader waits for more; the others wait for
+ * their next step. A part of a text is told at once if it is the first, else every few steps: the
+ * row is not in the batches meanwhile. */
 static void pass_on(const struct worker *worker, struct row *row)
 {
+    enum { PART_MS = 20 };
+    const struct request *request = row->request;
     if (row->answer.result.is_done) {
         finish(worker, row);
+    } else if (request->call.stream && row->answer.result.written > 0 &&
+               row->done_ns - request->told_ns >= (uint64_t)PART_MS * CLOCK_NS_PER_MS) {
+        request_tell(row);
     } else if (!batcher_submit(worker->options->batcher, &row, 1)) {
         err_set(&row->err, ERR_NOT_READY, "the server is stopping");
         request_row_done(row);

@@ -263,6 +263,9 @@ static void fake_cut(const char *text, size_t len, struct arena *arena, struct e
 }
 
 /* The length of a pair is its second text's; a first text "P..." is answered by the second one. */
+static unsigned fake_writes; /* tokens that are written of each text; 0: none is */
+static char fake_writer;     /* stands for the engine's private structs */
+
 enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err)
@@ -286,6 +289,8 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
     out->kind = source->kind;
     if (is_text && !is_pair && fake_seen.long_text == LONG_TEXT_WINDOWS && source->len > 64)
         fake_cut(bytes, source->len, arena, out);
+    if (fake_writes > 0 && is_text)
+        out->writing = (const struct writing_input *)&fake_writer;
     return ERR_OK;
 }
 
@@ -396,6 +401,14 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
     pthread_mutex_unlock(&fake_lock);
     for (unsigned i = 0; i < rows; i++) {
         struct engine_result *result = results[i];
+        if (result->writer != NULL) {
+            result->windows_done = 1;
+            result->written++;
+            result->is_done = result->written >= fake_writes;
+            result->task = ENGINE_GENERATE;
+            result->is_finite = true;
+            continue;
+        }
         const unsigned all = engine_input_windows(inputs[i]), left = all - result->windows_done;
         const unsigned step = result->step > 0 && result->step < left ? result->step : left;
         session->features[i] = result->windows_done > 0 ? result->pooled[0] : 0;
@@ -435,6 +448,67 @@ bool engine_scores_as_fitted(const struct engine_model *model, const float *logi
     return fake_scores(logits[0], scores);
 }
 
+unsigned engine_step_tokens(const struct engine_input *input, const struct engine_result *result)
+{
+    return result->written > 0 ? 1 : engine_input_tokens(input, result->windows_done, 1);
+}
+
+enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
+                                  struct err *err)
+{
+    static const struct engine_text text = {.text = "written", .len = 7};
+    (void)arena, (void)err;
+    result->texts = &text;
+    result->text_count = 1;
+    return ERR_OK;
+}
+
+/* Two hypotheses have no pieces. */
+size_t engine_pieces_bytes(const struct engine_input *input)
+{
+    return input->writing == (const struct writing_input *)&fake_writer ? 64 : 0;
+}
+
+enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
+                                struct arena *arena, struct engine_piece *out, bool *is_there,
+                                struct err *err)
+{
+    (void)arena;
+    *is_there = pieces->next < result->written;
+    *out = (struct engine_piece){.index = pieces->next, .id = 7, .text = "\"t", .len = 2};
+    pieces->next += *is_there;
+    return err->code;
+}
+
+enum err_code engine_align(const struct engine_model *model, const struct engine_input *input,
+                           const struct engine_text *text, struct arena *arena,
+                           struct explanation *out, struct err *err)
+{
+    (void)model, (void)input, (void)text, (void)arena;
+    *out = (struct explanation){.method = EXPLAIN_ALIGNMENT};
+    return err->code;
+}
+
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text)
+{
+    (void)input, (void)text;
+    return false;
+}
+
+/* The whole text is its only token's. */
+enum err_code engine_text_pieces(const struct engine_model *model, const struct engine_text *text,
+                                 const struct engine_piece **out, struct arena *arena,
+                                 struct err *err)
+{
+    struct engine_piece *pieces = arena_alloc_array(arena, text->count + 1u, sizeof *pieces);
+    (void)model;
+    if (pieces == NULL)
+        return err_no_memory(err, sizeof *pieces);
+    pieces[0] = (struct engine_piece){.text = text->text, .len = text->len};
+    *out = pieces;
+    return ERR_OK;
+}
+
 void engine_normalize(float *vector, unsigned size)
 {
     (void)vector, (void)size;
@@ -450,7 +524,9 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err)
 {
-    (void)out, (void)model, (void)input, (void)arena;
+    (void)model, (void)arena;
+    if (input->writing != NULL)
+        out->writer = (struct writer *)&fake_writer;
     return err->code;
 }
 

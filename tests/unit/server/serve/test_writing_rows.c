@@ -1,0 +1,246 @@
+/* A text that is written, between HTTP and the engine: each of its tokens is a step, and waits for
+ * its turn. The fake engine writes `fake_writes` tokens. */
+#include "tests/unit/server/stage.h"
+
+static void writing_open(struct stage *stage, unsigned tokens)
+{
+    fake_writes = tokens;
+    fake_models[ENGINE_TEXT].info.task = ENGINE_GENERATE;
+    stage_open(stage, 1);
+}
+
+static void writing_close(struct stage *stage)
+{
+    stage_close(stage);
+    fake_models[ENGINE_TEXT].info.task = ENGINE_CLASSIFY;
+    fake_writes = 0;
+}
+
+/* Lets what is inside end, and answers. */
+static void check_end(struct stage *stage, struct http_exchange *exchange, unsigned status,
+                      const char *part)
+{
+    fake_await_resumed(exchange);
+    stage->app.finish(&stage->service, exchange);
+    ck_assert_uint_eq(exchange->reply.status, status);
+    ck_assert_msg(strstr(exchange->reply.body, part) != NULL, "%s", exchange->reply.body);
+    exchange_done(stage, exchange);
+}
+
+START_TEST(writing_is_one_answer_of_many_steps)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    writing_open(&stage, 5);
+    const unsigned warm = fake_runs;
+    ck_assert_uint_eq(call(&stage, &exchange, "{\"text\": \"a\", \"num_beams\": 2}"), 200);
+    const struct request *request = exchange.state;
+    ck_assert_uint_eq(fake_runs, warm + 5);
+    ck_assert_uint_eq(request->rows[0].answer.result.written, 5);
+    ck_assert_int_eq(request->call.writing->asked.num_beams, 2);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"output\":\"written\""));
+    ck_assert_uint_eq(atomic_load(&request->rows[0].model->answered), 1);
+    exchange_done(&stage, &exchange);
+    check_places(stage.service.batcher);
+    writing_close(&stage);
+}
+END_TEST
+
+/* Those that came while the first token was computed are in the batch of the second. */
+START_TEST(writing_of_several_requests_shares_its_steps)
+{
+    struct stage stage;
+    struct http_exchange exchanges[3];
+    writing_open(&stage, 5);
+    const unsigned warm = fake_runs;
+    fake_gate(true);
+    ck_assert(send(&stage, &exchanges[0], "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    for (unsigned i = 1; i < 3; i++)
+        ck_assert(send(&stage, &exchanges[i], "{\"text\": \"a\"}"));
+    fake_gate(false);
+    for (unsigned i = 0; i < 3; i++)
+        check_end(&stage, &exchanges[i], 200, "written");
+    ck_assert_uint_eq(fake_runs, warm + 6);
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_lets_pictures_in_between_its_steps)
+{
+    struct stage stage;
+    struct http_exchange text, picture;
+    writing_open(&stage, 5);
+    fake_gate(true);
+    ck_assert(send(&stage, &text, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &picture, "{\"image\": \"MTIz\"}"));
+    fake_gate(false);
+    check_end(&stage, &picture, 200, "label");
+    const struct request *request = text.state;
+    fake_await_resumed(&text);
+    const uint64_t done = request->rows[0].done_ns;
+    ck_assert_uint_gt(done, request->rows[0].started_ns);
+    check_end(&stage, &text, 200, "written");
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_ends_when_the_client_has_gone)
+{
+    struct stage stage;
+    struct http_exchange gone;
+    writing_open(&stage, 1000000);
+    fake_gate(true);
+    ck_assert(send(&stage, &gone, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    atomic_store(&fake_client_left, &gone);
+    fake_gate(false);
+    fake_await_resumed(&gone);
+    ck_assert_uint_le(((struct request *)gone.state)->rows[0].answer.result.written, 2);
+    check_end(&stage, &gone, 408, "closed the connection");
+    atomic_store(&fake_client_left, NULL);
+    check_places(stage.service.batcher);
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_ends_at_its_deadline_and_tells_how_far_it_came)
+{
+    struct stage stage;
+    struct http_exchange late;
+    writing_open(&stage, 1000000);
+    fake_gate(true);
+    ck_assert(send(&stage, &late, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ((struct request *)late.state)->rows[0].deadline_ns = 1; /* it is over when the step is */
+    fake_gate(false);
+    check_end(&stage, &late, 504, "the deadline passed while the text was written, after 1 tokens");
+    check_places(stage.service.batcher);
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_whose_step_ends_in_a_server_that_stops_is_503)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    writing_open(&stage, 5);
+    fake_gate(true);
+    ck_assert(send(&stage, &exchange, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    batcher_close(stage.service.batcher);
+    fake_gate(false);
+    check_end(&stage, &exchange, 503, "the server is stopping");
+    writing_close(&stage);
+}
+END_TEST
+
+/* Counts a word in a reply that is sent in parts, and ends it. */
+static unsigned count_in_parts(struct stage *stage, struct http_exchange *exchange,
+                               const char *word, bool *has_result)
+{
+    unsigned count = 0;
+    for (*has_result = false;;) {
+        fake_await_resumed(exchange);
+        exchange->reply.close = false;
+        stage->app.finish(&stage->service, exchange);
+        ck_assert_uint_eq(exchange->reply.status, 200);
+        ck_assert_str_eq(exchange->reply.content_type, "text/event-stream");
+        for (const char *at = exchange->reply.body; (at = strstr(at, word)) != NULL; at++)
+            count++;
+        *has_result |= strstr(exchange->reply.body, "event: result\ndata: {") != NULL;
+        if (!exchange->reply.has_more)
+            return count;
+        ck_assert(!*has_result);
+        ck_assert_int_eq(stage->app.more(&stage->service, exchange), HTTP_SUSPENDED);
+    }
+}
+
+START_TEST(writing_streams_each_token_and_then_the_answer)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    bool has_result;
+    writing_open(&stage, 50);
+    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true, \"id\": \"s\"}"));
+    ck_assert_uint_eq(
+        count_in_parts(&stage, &exchange, "event: token\ndata: {\"index\":", &has_result), 50);
+    ck_assert(has_result);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"output\":\"written\""));
+    exchange_done(&stage, &exchange);
+    check_places(stage.service.batcher);
+    writing_close(&stage);
+}
+END_TEST
+
+/* The first part is sent, and the row is the request's. */
+START_TEST(writing_whose_reader_leaves_between_two_parts_gives_its_place_back)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    writing_open(&stage, 1000000);
+    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true}"));
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ck_assert(exchange.reply.has_more);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "{\"index\":0,\"id\":7,\"text\":\"\\\"t\"}"));
+    exchange_done(&stage, &exchange);
+    check_places(stage.service.batcher);
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_that_fails_behind_its_first_token_ends_with_a_problem)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    writing_open(&stage, 1000000);
+    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true}"));
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ((struct request *)exchange.state)->rows[0].deadline_ns = 1;
+    exchange.reply.close = false;
+    ck_assert_int_eq(stage.app.more(&stage.service, &exchange), HTTP_SUSPENDED);
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ck_assert(!exchange.reply.has_more);
+    ck_assert_ptr_eq(strstr(exchange.reply.body, "event: problem\ndata: {"), exchange.reply.body);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "after 1 tokens"));
+    exchange_done(&stage, &exchange);
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_refuses_streams_that_there_are_not)
+{
+    struct stage stage;
+    writing_open(&stage, 1);
+    check_call(&stage, "{\"inputs\": [{\"text\": \"a\"}], \"stream\": true}", 422, "not a list");
+    check_call(&stage, "{\"image\": \"MTIz\", \"stream\": true}", 422, "writes no texts");
+    check_call(&stage, "{\"text\": \"a\", \"stream\": 1}", 422, "$.stream: expected");
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_refuses_labels_and_what_it_does_not_have)
+{
+    struct stage stage;
+    writing_open(&stage, 1);
+    check_call(&stage, "{\"text\": \"a\", \"top_k\": 2}", 422, "top_k: the model logs writes");
+    check_call(&stage, "{\"text\": \"a\", \"do_sample\": false}", 422, "texts are not sampled");
+    check_call(&stage, "{\"text\": \"a\", \"num_beams\": \"4\"}", 422, "expected an integer");
+    check_call(&stage, "{\"text\": \"a\", \"length_penalty\": []}", 422, "expected a number");
+    check_call(&stage, "{\"text\": \"a\", \"target_language\": 3}", 422, "expected a string");
+    writing_close(&stage);
+}
+END_TEST
+
+SUITE("writing_rows", writing_is_one_answer_of_many_steps,
+      writing_of_several_requests_shares_its_steps, writing_lets_pictures_in_between_its_steps,
+      writing_ends_when_the_client_has_gone, writing_ends_at_its_deadline_and_tells_how_far_it_came,
+      writing_whose_step_ends_in_a_server_that_stops_is_503,
+      writing_streams_each_token_and_then_the_answer,
+      writing_whose_reader_leaves_between_two_parts_gives_its_place_back,
+      writing_that_fails_behind_its_first_token_ends_with_a_problem,
+      writing_refuses_streams_that_there_are_not, writing_refuses_labels_and_what_it_does_not_have)
