@@ -123,6 +123,7 @@ static json_t *number_of(const char *name, const struct config *config)
         {"GENERATION_PENALTY_MAX", GENERATION_PENALTY_MAX},
         {"INDEX_NEIGHBOURS_MAX", INDEX_NEIGHBOURS_MAX},
         {"CODEC_FEEDBACK_INDEX_MAX", CODEC_FEEDBACK_INDEX_MAX},
+        {"OUTCOME_SET_LABELS", OUTCOME_SET_LABELS},
         {"EXPLANATION_SPANS", EXPLANATION_SPANS},
         {"EXPLANATION_BOXES", EXPLANATION_BOXES},
         {"inputs_max", config->inputs_max},
