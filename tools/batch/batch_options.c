@@ -127,6 +127,9 @@ static const struct cli_option table[] = {
      .help = "Embedding: scales what is left to length 1."},
     ASKING_ROWS_VECTOR(set_asked),
     ASKING_ROWS_WRITING("-", set_asked),
+    {.name = "copy-numbers",
+     FIELD(copies_numbers),
+     .help = "Writing: each number of the text stands in the source text."},
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     {.name = "threads",
@@ -206,6 +209,8 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err)
 {
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
     if (out->model != NULL && out->remote.url == NULL && shipped_dir(&out->model, err))
+        return err->code;
+    if (out->copies_numbers && asking_set(&out->local.answers.asking, "copy_numbers", NULL, err))
         return err->code;
     out->local.answers.dir = out->model;
     out->remote.model = out->model;

@@ -93,6 +93,11 @@ static const struct cli_option table[] = {
      .help = "Embedding: whether what is left is scaled to length 1 (default: false)."},
     ASKING_ROWS_VECTOR(set_asked),
     ASKING_ROWS_WRITING("_", set_asked),
+    {.name = "copy_numbers",
+     ASKED,
+     .value = "true|false",
+     .help =
+         "Writing: whether each number of the text stands in the source text (default: false)."},
     {.type = CLI_HEADING, .help = "Kafka"},
     {.name = "brokers",
      FIELD(brokers),
@@ -463,6 +468,7 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
 void stream_options_free(struct stream_options *options)
 {
     free(options->topic_bytes);
+    asking_close(&options->answers.asking);
     arena_deinit(&options->words);
     doc_free(options->file);
 }
