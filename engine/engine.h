@@ -24,6 +24,7 @@
 #include "engine/explain/explanation.h"
 #include "engine/generate/generation_config.h"
 #include "engine/model/input.h"
+#include "engine/vision/region.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -137,8 +138,9 @@ struct engine_info {
                                  size, twice that, or a projection's; the rest is a mean */
     unsigned tokens_max;       /* longest sequence of any kind, special tokens included */
     unsigned vocab_size;       /* texts; 0: it reads none */
-    unsigned image_height, image_width, patch_size; /* images; 0 for texts */
-    unsigned views;             /* images: that an answer is the mean over; 0 for texts */
+    unsigned image_height, image_width; /* images; 0 for texts */
+    struct extent patch_size;           /* images; 0 x 0 for texts */
+    unsigned views;                     /* images: that an answer is the mean over; 0 for texts */
     unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */
     double token_share;         /* how many of them do */
     bool reads_pairs;           /* of texts: a second one with the first */
@@ -395,6 +397,11 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
 /* Replaces the session's pool, by one of at most the size of the pool that it was opened on. */
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
+/* Has `between` called between two layers of each step, on the thread of engine_step, where other
+ * sessions may run on the same pool: so inputs of other models need not wait for a whole step.
+ * NULL: nothing is called. */
+void engine_session_let_in(struct engine_session *session, void (*between)(void *context),
+                           void *context);
 
 /* A text that was written. */
 struct engine_text {
@@ -403,7 +410,7 @@ struct engine_text {
     const int32_t *ids; /* [count] without the start; the end, if there is one, is the last */
     const float *probabilities; /* [count] natural logarithms; 0 where a token was forced */
     unsigned count;
-    float confidence; /* probability of the whole text, calibrated: decide/policy.h */
+    float confidence;       /* probability of the whole text, calibrated: decide/policy.h */
     float score;            /* sum of the logarithms / count^length_penalty, as transformers */
     const float *alignment; /* [count][tokens of the input] attention of each token to the source,
                                mean over heads and layers; NULL: not wanted */
