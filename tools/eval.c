@@ -44,6 +44,8 @@ static enum err_code open_data(struct eval *eval, struct err *err)
 
 static enum err_code take_labels(struct eval *eval, struct err *err)
 {
+    if (eval_is_of_texts(eval))
+        return eval_texts_open(eval, err);
     if (eval_is_of_spans(eval))
         return eval_spans_open(eval, err);
     if (eval_is_of_vectors(eval))
@@ -65,8 +67,14 @@ static enum err_code open_all(void *target, struct err *err)
     struct engine_options other = {.dtype = eval->against,
                                    .class_prior = eval->how.engine.class_prior,
                                    .token_pruning = "none"};
-    if (assessment_open(&eval->assessment, &eval->how, err))
+    eval->how.engine.writes_texts = true;
+    if (writing_options_take(&eval->write, &eval->arena, &eval->writing, err) ||
+        assessment_open(&eval->assessment, &eval->how, err))
         return err->code;
+    if (eval->writing != NULL && !eval_is_of_texts(eval))
+        return err_set(err, ERR_UNUSABLE,
+                       "options of writing: %s writes no text (its task is another)",
+                       eval->how.dir);
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
         return err_prefix(err, "%s: ", eval->how.dir);
     eval->fields.kind = engine_describe(eval->assessment.model)->kind;
@@ -74,6 +82,7 @@ static enum err_code open_all(void *target, struct err *err)
     eval->fields.labels_numbers = eval_is_of_numbers(eval) && !eval_is_of_vectors(eval);
     eval->fields.labels_optional = eval_is_of_vectors(eval);
     eval->fields.reads_spans = eval_is_of_spans(eval);
+    eval->fields.reads_targets = eval_is_of_texts(eval);
     if (eval->fields.label_field == NULL || strcmp(eval->fields.label_field, "label") == 0)
         eval->fields.label_other =
             eval->multi_label ? "labels"
@@ -118,6 +127,9 @@ static void close_all(void *target)
     retrieval_close(&eval->retrieval);
     rerank_close(&eval->rerank);
     span_assessment_close(&eval->spans);
+    writing_assessment_close(&eval->texts);
+    writing_options_close(&eval->write);
+    arena_deinit(&eval->arena);
 }
 
 /* ---- runs ---- */
@@ -184,6 +196,8 @@ static enum err_code run_all(struct eval *eval, struct err *err)
 static enum err_code run(struct cli_run *run, struct err *err)
 {
     struct eval *eval = run->target;
+    if (eval_is_of_texts(eval))
+        return eval_texts_run(eval, err);
     if (eval_is_of_spans(eval))
         return eval_spans_run(eval, err);
     if (eval_is_of_vectors(eval))
@@ -217,6 +231,7 @@ static const struct cli_program programs[] = {
 
 int main(int argc, char **argv)
 {
-    struct eval eval = {.agree_min = -1, .ngrams.weight = -1};
+    struct eval eval = {
+        .agree_min = -1, .ngrams.weight = -1, .write = writing_options_empty};
     return cli_main(programs, 1, argc, argv, &eval);
 }

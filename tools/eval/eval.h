@@ -8,6 +8,7 @@
  *     eval_vectors_run(&eval, &err);                   eval_vectors.c: of an embedding instead
  *     eval_pairs_run(&eval, &err);                     eval_pairs.c: of scored pairs instead
  *     eval_spans_run(&eval, &err);                     eval_spans.c: of a model of tags instead
+ *     eval_texts_run(&eval, &err);                     eval_texts.c: of a model that writes instead
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
  *
@@ -27,6 +28,8 @@
 #include "learn/eval/measure/set_assessment.h"
 #include "learn/eval/measure/span_assessment.h"
 #include "learn/eval/measure/strangeness.h"
+#include "learn/eval/texts/writing_assessment.h"
+#include "learn/eval/writing_options.h"
 #include "learn/ngrams/ngram_branch.h"
 
 enum { EVAL_FOLDS_MAX = 64 };
@@ -46,6 +49,9 @@ struct eval {
     const char *fill;                    /* --explain-fill; NULL: not given */
     unsigned selftest_cases;             /* to write; 0: none */
     struct ngram_settings ngrams;        /* for --calibrate */
+    struct writing_options write;
+    const struct engine_writing *writing; /* of them; NULL: as the checkpoint says */
+    struct arena arena;                   /* theirs */
 
     struct dataset dataset, unseen_data;
     struct assessment assessment;
@@ -62,6 +68,7 @@ struct eval {
     struct retrieval retrieval;       /* of an embedding, else empty */
     struct rerank rerank;             /* of a model that scores pairs, else empty */
     struct span_assessment spans;     /* of a model of tags, else empty */
+    struct writing_assessment texts;  /* of a model that writes, else empty */
 };
 
 extern const struct cli eval_cli;
@@ -122,6 +129,11 @@ enum err_code eval_pairs_run(struct eval *eval, struct err *err);
 bool eval_is_of_spans(const struct eval *eval);
 enum err_code eval_spans_open(struct eval *eval, struct err *err);
 enum err_code eval_spans_run(struct eval *eval, struct err *err);
+
+/* A model that writes, in the same way: options of a label of the input are ERR_UNUSABLE. */
+bool eval_is_of_texts(const struct eval *eval);
+enum err_code eval_texts_open(struct eval *eval, struct err *err);
+enum err_code eval_texts_run(struct eval *eval, struct err *err);
 
 /* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
  * logits, explanations, and the changes of the checkpoint. */
