@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+_Static_assert((int)ENGINE_PATTERN_BYTES_MAX == (int)PATTERN_BYTES_MAX &&
+                   (int)ENGINE_ALLOWED_MAX == (int)AUTOMATON_WORDS_MAX,
+               "engine.h tells the limits of generate/");
+
 static const char pattern_name[] = "pattern", allowed_name[] = "allowed",
                   numbers_name[] = "copy_numbers", checksum_name[] = "checksum";
 

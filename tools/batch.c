@@ -18,7 +18,7 @@ static enum err_code open_all(void *target, struct err *err)
     struct output_state state;
     if (batch_options_settle(options, err))
         return err->code;
-    options->remote.stop = options->sources.stop = cli_main_stop();
+    options->remote.stop = options->sources.stop = options->local.answers.stop = cli_main_stop();
     if (sources_open(&options->sources, options->text_field, options->image_field, err))
         return err->code;
     for (unsigned i = 0; i < options->sources.count; i++)
@@ -31,6 +31,10 @@ static enum err_code open_all(void *target, struct err *err)
     const char *model = is_remote ? program->remote.identity.bytes : program->local.answers.digest;
     const struct engine_info *info =
         is_remote ? NULL : engine_describe(program->local.answers.engine);
+    options->local.format.texts = options->remote.format.texts =
+        asking_texts(&options->local.answers.asking, info != NULL && info->writes != NULL
+                                                         ? info->writes->config->sequences
+                                                         : program->remote.texts);
     if (info != NULL && (info->task == ENGINE_EMBED || info->row_size > 0) &&
         options->local.format.is_csv)
         return err_set(err, ERR_UNSUPPORTED,
@@ -52,6 +56,7 @@ static void close_all(void *target)
     output_close(&program->output);
     local_model_close(&program->local);
     remote_server_close(&program->remote);
+    asking_close(&program->options.local.answers.asking);
     sources_close(&program->options.sources);
 }
 

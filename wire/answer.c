@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
+#include "engine/decide/extraction.h"
 #include "engine/model/attention_stats.h"
 
 #include <jansson.h>
@@ -116,10 +117,35 @@ static json_t *sorted_predictions(const struct answer *answer, unsigned rows_max
     return whole(rows, failed);
 }
 
+/* The same of a text that was written. */
+static json_t *reason_of_text(const struct answer *answer)
+{
+    const struct engine_result *result = &answer->result;
+    const struct judgement *judgement = &result->judgement;
+    if (result->text_count == 0)
+        return json_sprintf(result->rejected != NULL
+                                ? "no text was found that obeys the rule %s: the best one that "
+                                  "does not is in `rejected`"
+                                : "no text was found that obeys the rule %s",
+                            result->broken_rule);
+    if (judgement->uncalibrated)
+        return json_string_nocheck("the model is not calibrated: it has no threshold");
+    if (judgement->truncated)
+        return json_string_nocheck("the text is longer than the model reads: its end was not read");
+    if (judgement->coloured)
+        return json_string_nocheck("this picture has colours, and the model learnt grey pictures");
+    if (judgement->never)
+        return json_string_nocheck("all texts go to a person: attnd.json says so");
+    return json_sprintf("the text has confidence %.9g, below the threshold %.9g",
+                        (double)judgement->score, (double)judgement->threshold);
+}
+
 /* A sentence that tells a person why the decision is not auto. */
 static json_t *reason_of(const struct answer *answer)
 {
     const struct judgement *judgement = &answer->result.judgement;
+    if (answer->result.task == ENGINE_GENERATE)
+        return reason_of_text(answer);
     const char *label = answer->info->labels[judgement->label];
     double score = (double)judgement->score;
     double threshold = (double)judgement->threshold;
@@ -460,15 +486,6 @@ static void add_judgement(struct builder *reply, const struct answer *answer)
         add(reply, "ood_rank", json_real((double)judgement->ood_rank));
 }
 
-/* A text that was written, as {"output", "score"}. */
-static json_t *written(const struct engine_text *text)
-{
-    struct builder row = build();
-    add(&row, "output", json_stringn(text->text, text->len));
-    add(&row, "score", json_real((double)text->score));
-    return built(&row);
-}
-
 /* For each token of the text where the model looked. */
 static json_t *alignment_of(const struct explanation *explanation)
 {
@@ -487,21 +504,33 @@ static json_t *alignment_of(const struct explanation *explanation)
     return whole(array, failed);
 }
 
+/* A text that was written, as {"output", "score"}. */
+static json_t *written(const struct engine_text *text)
+{
+    struct builder row = build();
+    add(&row, "output", json_stringn(text->text, text->len));
+    add(&row, "score", json_real((double)text->score));
+    return built(&row);
+}
+
 /* The best text, and the others if more than one was asked for; or why there is none. */
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
-    json_t *others = result->text_count > 1 ? json_array() : NULL;
-    bool failed = result->text_count > 1 && others == NULL;
     if (result->text_count == 0) {
         add(reply, "output", json_null());
         add(reply, "broken_rule", json_string(result->broken_rule));
         if (result->rejected != NULL)
             add(reply, "rejected", written(result->rejected));
-    } else {
-        add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
-        add(reply, "score", json_real((double)result->texts[0].score));
+        add_judgement(reply, answer);
+        return;
     }
+    json_t *others = result->text_count > 1 ? json_array() : NULL;
+    bool failed = result->text_count > 1 && others == NULL;
+    add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
+    add(reply, "score", json_real((double)result->texts[0].score));
+    add(reply, "confidence", json_real((double)result->texts[0].confidence));
+    add_judgement(reply, answer);
     for (unsigned i = 1; !failed && i < result->text_count; i++)
         append(others, &failed, written(&result->texts[i]));
     if (result->text_count > 1)
@@ -670,13 +699,21 @@ static const char *task_name(const struct engine_info *info)
     return names[info->task];
 }
 
+/* Returns a number for squares, else [height, width], as config.json has them. */
+static struct json_t *patch_size(struct extent patch)
+{
+    if (extent_is_square(patch))
+        return json_integer(patch.width);
+    return json_pack("[i, i]", (int)patch.height, (int)patch.width);
+}
+
 /* The members of a model that depend on what it reads. */
 static void add_reading(struct builder *model, const struct engine_info *info)
 {
     if (engine_reads(info, ENGINE_IMAGE)) {
         add_count(model, "image_height", info->image_height);
         add_count(model, "image_width", info->image_width);
-        add_count(model, "patch_size", info->patch_size);
+        add(model, "patch_size", patch_size(info->patch_size));
         add_count(model, "views", info->views);
     }
     if (engine_reads(info, ENGINE_TEXT)) {
@@ -687,6 +724,34 @@ static void add_reading(struct builder *model, const struct engine_info *info)
         add(model, "window_pooling", text_or_null(info->window_pooling));
         add_count(model, "ngram_rows", info->ngram_rows);
     }
+}
+
+/* The decoder, and what counts where a request says nothing. */
+static json_t *writes_of(const struct engine_writes *writes)
+{
+    static const char *const stopping[] = {
+        [STOPPING_ESTIMATED] = "estimated", [STOPPING_EARLY] = "early", [STOPPING_NEVER] = "never"};
+    const struct generation_config *config = writes->config;
+    struct builder out = build();
+    add(&out, "family", json_string(writes->family));
+    add_count(&out, "layers", writes->layers);
+    add_count(&out, "heads", writes->heads);
+    add_count(&out, "hidden_size", writes->hidden_size);
+    add_count(&out, "intermediate_size", writes->intermediate_size);
+    add_count(&out, "vocab_size", writes->vocab_size);
+    add_count(&out, "new_tokens_max", writes->new_tokens_max);
+    add_count(&out, "cache_token_bytes", writes->cache_token_bytes);
+    add_count(&out, "max_new_tokens", config->new_max);
+    add_count(&out, "min_new_tokens", config->new_min);
+    add_count(&out, "num_beams", config->beams);
+    add_count(&out, "num_beams_max", GENERATION_BEAMS_MAX);
+    add_count(&out, "num_return_sequences", config->sequences);
+    add_count(&out, "no_repeat_ngram_size", config->no_repeat);
+    add(&out, "length_penalty", json_real(config->length_penalty));
+    add(&out, "early_stopping", json_string_nocheck(stopping[config->early_stopping]));
+    add(&out, "source_languages", texts(writes->source_languages, writes->source_language_count));
+    add(&out, "target_languages", texts(writes->target_languages, writes->target_language_count));
+    return built(&out);
 }
 
 struct json_t *answer_index(const struct index_info *info)
@@ -731,7 +796,8 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "ood_thresholds", ood_thresholds_of(info));
     add(&model, "class_prior", prior_of(info));
     add(&model, "explain_default",
-        info->task != ENGINE_CLASSIFY && info->task != ENGINE_REGRESS
+        info->task != ENGINE_CLASSIFY && info->task != ENGINE_REGRESS &&
+                info->task != ENGINE_GENERATE
             ? json_null()
             : json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));
@@ -741,6 +807,8 @@ struct json_t *answer_model(const struct engine_info *info)
         add(&model, "similarity", json_string_nocheck(info->similarity));
         add(&model, "prompts", texts(info->prompts, info->prompt_count));
     }
+    if (info->writes != NULL)
+        add(&model, "writes", writes_of(info->writes));
     if (info->task == ENGINE_FILL)
         add(&model, "mask_token", text_or_null(info->mask_token));
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));

@@ -36,6 +36,11 @@ static const char *const call[] = {"text",
                                    "length_penalty",
                                    "source_language",
                                    "target_language",
+                                   "pattern",
+                                   "allowed",
+                                   "copy_numbers",
+                                   "checksum",
+                                   "stream",
                                    "keep",
                                    "similar"};
 static const char *const search[] = {"text",      "image",       "inputs",   "model",
@@ -74,11 +79,16 @@ static const char *const query[] = {"model",
                                     "length_penalty",
                                     "source_language",
                                     "target_language",
+                                    "pattern",
+                                    "allowed",
+                                    "copy_numbers",
+                                    "checksum",
+                                    "stream",
                                     "keep",
                                     "similar"};
 static const char *const search_query[] = {"model",       "k",         "id",
                                            "deadline_ms", "long_text", "prompt_name"};
-static const char *const feedback[] = {"id", "label", "index", "source", "new"};
+static const char *const feedback[] = {"id", "label", "labels", "index", "source", "new"};
 static const char *const labels[] = {"feedback"};
 static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};
 static const char *const shares[] = {"split", "shadow"};

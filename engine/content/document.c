@@ -111,6 +111,11 @@ static const char *const request_names[] = {"text",
                                             "length_penalty",
                                             "source_language",
                                             "target_language",
+                                            "pattern",
+                                            "allowed",
+                                            "copy_numbers",
+                                            "checksum",
+                                            "stream",
                                             "keep",
                                             "similar"};
 enum { INPUT_NAMES = 3 };

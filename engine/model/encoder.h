@@ -18,7 +18,7 @@
  * the head reads: [rows x spec_head_tokens, D]. Other tokens are only keys and values in the last
  * block, which saves three quarters of it. If the head reads all tokens, the states are in the
  * batch's order. In a family with stages it runs the layers of one stage, `spec` from spec_at:
- * engine/stack.h. */
+ * engine/engine_state.h. */
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace);
 
@@ -31,7 +31,7 @@ void encoder_norm(const struct spec *spec, struct workspace *workspace, const st
 /* operand = x in the operand's precision. Does nothing if the operand is x itself. */
 void encoder_store(struct workspace *workspace, const struct operand *operand, const float *x,
                    size_t stride, size_t width);
-/* qkv = W_qkv normed */
+/* qkv = W_qkv projected */
 void encoder_project(struct workspace *workspace, const struct linear *linear);
 /* y = W x + residual, [., D] */
 void encoder_multiply(struct workspace *workspace, const struct linear *linear,

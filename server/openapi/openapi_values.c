@@ -1,6 +1,7 @@
 #include "server/openapi/openapi.h"
 
 #include "engine/decide/decision.h"
+#include "engine/decide/extraction.h"
 #include "engine/explain/explanation.h"
 #include "server/json/codec_feedback.h"
 #include "wire/codec_check.h"
@@ -114,8 +115,15 @@ static json_t *number_of(const char *name, const struct config *config)
         {"ENGINE_LABELS_MAX", ENGINE_LABELS_MAX},
         {"CODEC_DEADLINE_MS_MAX", CODEC_DEADLINE_MS_MAX},
         {"ENGINE_TARGETS_MAX", ENGINE_TARGETS_MAX},
+        {"GENERATION_BEAMS_MAX", GENERATION_BEAMS_MAX},
+        {"GENERATION_NEW_MAX", GENERATION_NEW_MAX},
+        {"ENGINE_PATTERN_BYTES_MAX", ENGINE_PATTERN_BYTES_MAX},
+        {"ENGINE_ALLOWED_MAX", ENGINE_ALLOWED_MAX},
+        {"GENERATION_NGRAM_MAX", GENERATION_NGRAM_MAX},
+        {"GENERATION_PENALTY_MAX", GENERATION_PENALTY_MAX},
         {"INDEX_NEIGHBOURS_MAX", INDEX_NEIGHBOURS_MAX},
         {"CODEC_FEEDBACK_INDEX_MAX", CODEC_FEEDBACK_INDEX_MAX},
+        {"OUTCOME_SET_LABELS", OUTCOME_SET_LABELS},
         {"EXPLANATION_SPANS", EXPLANATION_SPANS},
         {"EXPLANATION_BOXES", EXPLANATION_BOXES},
         {"inputs_max", config->inputs_max},

@@ -129,8 +129,10 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
         err_no_memory(&row->err, sizeof *explanation);
         return;
     }
+    if (row->answer.result.task == ENGINE_GENERATE && row->answer.result.text_count == 0)
+        return; /* no text obeys the rules */
     row->answer.explanation = explanation;
-    if (row->answer.result.texts != NULL) {
+    if (row->answer.result.task == ENGINE_GENERATE) {
         if (!engine_align(row_engine(row), &row->input, row->answer.result.texts, arena,
                           explanation, &row->err) &&
             has_overlay(row))

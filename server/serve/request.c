@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
+#include "engine/decide/extraction.h"
 #include "server/http/path_pattern.h"
 #include "server/serve/label_sets.h"
 #include "server/serve/snapshots.h"
@@ -145,6 +146,19 @@ void request_take_texts(struct request *request)
         if (row->err.code == ERR_OK && result->writer != NULL && result->texts == NULL)
             engine_result_texts(result, &request->exchange->arena, &row->err);
     }
+}
+
+void request_tell(struct row *row)
+{
+    row->request->reserved = 1;
+    http_resume(row->request->exchange);
+}
+
+bool request_goes_on(const struct request *request)
+{
+    return request->call.stream && request->good_count == 1 && request->err.code == ERR_OK &&
+           request->rows[0].err.code == ERR_OK && request->rows[0].answer.result.written > 0 &&
+           !request->rows[0].answer.result.is_done;
 }
 
 void request_expect_rows(struct request *request, unsigned count)

@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The same as the server's (server/placement/plan.h): a larger batch is not faster. */
-enum { BATCH_TOKENS = 256, BATCH_ROWS = 64 };
+/* The same as the server's (server/placement/plan.h): a larger batch is not faster. CACHES_MAX
+ * bounds the keys and values of texts that are written at once: 64 of opus-mt-base's size with 512
+ * new tokens take 0.9 GB, of which pages that no token reaches are never touched. */
+enum { BATCH_TOKENS = 256, BATCH_ROWS = 64, CACHES_MAX = 1 << 30 };
 
 struct answers {
     const struct answers_model *model;
     struct engine_session *session;
     unsigned tokens_max; /* of a batch */
+    bool writes;         /* the model writes texts */
     struct engine_result results[BATCH_ROWS];
     struct arena arena; /* their room */
     struct answers_row rows[BATCH_ROWS];
@@ -50,8 +53,20 @@ static enum err_code check_asking(struct answers_model *model, struct err *err)
                            model->options->dir, EXTRACTION_TOP_MAX);
         model->asking.question.top = top;
     }
+    if (info->task == ENGINE_GENERATE && top != 1)
+        return err_set(
+            err, ERR_UNUSABLE,
+            "%s: top_k: a model that writes has no labels; num_return_sequences says how "
+            "many texts are answered",
+            model->options->dir);
+    if (info->task == ENGINE_GENERATE && model->options->explain) {
+        if (!model->asking.writes)
+            model->asking.writing = (struct engine_writing){.asked = generation_request_empty};
+        model->asking.writes = model->asking.writing.aligns = true;
+    }
     if (asking_check(&model->asking, 1u << info->task, err) ||
-        vector_form_check(&model->asking.vector, info, err))
+        vector_form_check(&model->asking.vector, info, err) ||
+        (model->asking.writes && engine_check_writing(model->engine, &model->asking.writing, err)))
         return err_prefix(err, "%s: ", model->options->dir);
     return ERR_OK;
 }
@@ -59,9 +74,11 @@ static enum err_code check_asking(struct answers_model *model, struct err *err)
 enum err_code answers_model_open(struct answers_model *out, const struct answers_options *options,
                                  struct err *err)
 {
+    struct engine_options engine = options->engine;
+    engine.writes_texts = true;
     *out = (struct answers_model){.options = options};
     file_last_part(options->dir, out->name);
-    if (engine_open(&out->engine, options->dir, &options->engine, err) ||
+    if (engine_open(&out->engine, options->dir, &engine, err) ||
         engine_digest(out->engine, NULL, out->digest, err))
         return err_prefix(err, "%s: ", options->dir);
     if (engine_describe(out->engine)->needs_labels)
@@ -86,6 +103,7 @@ enum err_code answers_open(struct answers **out, const struct answers_model *mod
     if (answers == NULL)
         return err_no_memory(err, sizeof *answers);
     answers->model = model;
+    answers->writes = info->task == ENGINE_GENERATE;
     answers->tokens_max = info->tokens_max > BATCH_TOKENS ? info->tokens_max : BATCH_TOKENS;
     arena_init(&answers->arena);
     for (unsigned i = 0; i < BATCH_ROWS; i++)
@@ -116,14 +134,25 @@ static enum err_code prepare(struct answers *answers, struct answers_row *row)
 
 /* ---- run ---- */
 
+static enum err_code explain(const struct answers *answers, struct answers_row *row,
+                             const struct engine_result *result, struct explanation *out)
+{
+    const struct answers_model *model = answers->model;
+    const struct engine_source source = {
+        .kind = ENGINE_TEXT, .bytes = row->text, .len = row->text_len};
+    if (!answers->writes)
+        return engine_explain(model->engine, &source, &row->prepared, &model->options->how,
+                              result->label, &row->arena, out, &row->err);
+    return engine_align(model->engine, &row->prepared, result->texts, &row->arena, out, &row->err);
+}
+
 /* The answer of a row that was run; NULL with the row's error. */
 static struct json_t *answer_of(const struct answers *answers, struct answers_row *row)
 {
     const struct answers_model *model = answers->model;
     const struct engine_info *info = engine_describe(model->engine);
     const struct engine_result *result = &answers->results[row - answers->rows];
-    const struct engine_source source = {
-        .kind = ENGINE_TEXT, .bytes = row->text, .len = row->text_len};
+    const bool explains = model->options->explain && (!answers->writes || result->text_count > 0);
     struct explanation explanation;
     struct answer answer = {.model_name = model->name,
                             .model_version = info->version,
@@ -132,17 +161,16 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .result = *result,
                             .vector = model->asking.vector,
                             .input = &row->prepared,
-                            .explanation = model->options->explain ? &explanation : NULL,
+                            .explanation = explains ? &explanation : NULL,
                             .text = row->text,
                             .text_len = row->text_len};
     if (!result->is_finite) {
-        err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+        err_set(&row->err, ERR_INTERNAL, "the model %sgave a score that is not a finite number",
+                answers->writes ? "wrote no text, or " : "");
         return NULL;
     }
     vector_form_scale(&model->asking.vector, info, &row->prepared, &answer.result);
-    if (model->options->explain &&
-        engine_explain(model->engine, &source, &row->prepared, &model->options->how, result->label,
-                       &row->arena, &explanation, &row->err))
+    if (explains && explain(answers, row, result, &explanation))
         return NULL;
     struct json_t *object = answer_prediction(&answer, model->options->top_k);
     if (object == NULL)
@@ -168,24 +196,114 @@ static enum err_code give_row(struct answers *answers, struct answers_row *row, 
     return err->code;
 }
 
-/* Runs what is prepared and hands it over; then there is room for the next batch. */
-static enum err_code finish_batch(struct answers *answers, struct err *err)
+/* Runs the good rows; a text in windows may be longer than the rest together. */
+static void run_rows(struct answers *answers, struct answers_row *const *rows, unsigned count)
 {
-    /* Runs the good rows; a text in windows may be longer than the rest together. */
     const struct engine_input *inputs[BATCH_ROWS];
     struct engine_result *results[BATCH_ROWS];
     unsigned good = 0;
-    for (unsigned i = 0; i < answers->row_count; i++) {
-        struct answers_row *row = &answers->rows[i];
-        if (row->err.code != ERR_OK ||
-            engine_result_rows(&answers->results[i], answers->model->engine, &row->prepared,
-                               &row->arena, &row->err))
+    for (unsigned i = 0; i < count; i++) {
+        struct engine_result *result = &answers->results[rows[i] - answers->rows];
+        if (engine_result_rows(result, answers->model->engine, &rows[i]->prepared, &rows[i]->arena,
+                               &rows[i]->err))
             continue;
-        results[good] = &answers->results[i];
-        inputs[good++] = &answers->rows[i].prepared;
+        results[good] = result;
+        inputs[good++] = &rows[i]->prepared;
     }
     if (good > 0)
         engine_run(answers->session, inputs, good, results);
+}
+
+/* Texts that are being written. */
+struct written {
+    unsigned count;
+    struct answers_row *rows[BATCH_ROWS];
+    const struct engine_input *inputs[BATCH_ROWS];
+    struct engine_result *results[BATCH_ROWS];
+    struct arena caches[BATCH_ROWS]; /* of each one, freed when it is done */
+    size_t bytes;                    /* of them all */
+};
+
+/* Makes room for a text; a failure is the row's. */
+static void begin_text(struct answers *answers, struct written *open, struct answers_row *row)
+{
+    struct engine_result *result = &answers->results[row - answers->rows];
+    struct arena *cache = &open->caches[open->count];
+    arena_init(cache);
+    *result = (struct engine_result){0};
+    open->rows[open->count] = row;
+    open->inputs[open->count] = &row->prepared;
+    open->results[open->count] = result;
+    if (engine_result_rows(result, answers->model->engine, &row->prepared, cache, &row->err)) {
+        arena_deinit(cache);
+        return;
+    }
+    open->bytes += cache->bytes;
+    open->count++;
+}
+
+/* Takes the texts that are done, from the first-th on. */
+static void take_texts(struct written *open, unsigned first)
+{
+    unsigned kept = first;
+    for (unsigned i = first; i < open->count; i++) {
+        struct engine_result *result = open->results[i];
+        if (!result->is_done) {
+            open->rows[kept] = open->rows[i];
+            open->inputs[kept] = open->inputs[i];
+            open->caches[kept] = open->caches[i];
+            open->results[kept++] = result;
+            continue;
+        }
+        if (result->is_finite)
+            engine_result_texts(result, &open->rows[i]->arena, &open->rows[i]->err);
+        open->bytes -= open->caches[i].bytes;
+        arena_deinit(&open->caches[i]);
+    }
+    open->count = kept;
+}
+
+/* Writes the texts of the rows. All that there is room for go on together, a token each step; those
+ * that begin are read before, as many at a time as fit a batch of tokens. So most steps have many
+ * rows, which read the weights once. ERR_NOT_READY if it was stopped. */
+static enum err_code write_rows(struct answers *answers, struct answers_row *const *rows,
+                                unsigned count, struct err *err)
+{
+    const atomic_bool *stop = answers->model->options->stop;
+    struct written open = {0};
+    for (unsigned next = 0; (next < count || open.count > 0) && err->code == ERR_OK;) {
+        unsigned first = open.count, tokens = 0;
+        while (next < count && (open.count == 0 || open.bytes < CACHES_MAX) &&
+               (tokens == 0 || tokens + rows[next]->prepared.tokens <= answers->tokens_max)) {
+            tokens += rows[next]->prepared.tokens;
+            begin_text(answers, &open, rows[next++]);
+        }
+        if (first == open.count)
+            first = 0;
+        if (open.count > 0)
+            engine_step(answers->session, open.inputs + first, open.count - first,
+                        open.results + first);
+        take_texts(&open, first);
+        if (stop != NULL && atomic_load(stop))
+            err_set(err, ERR_NOT_READY, "stopped while texts were written");
+    }
+    while (open.count > 0)
+        arena_deinit(&open.caches[--open.count]);
+    return err->code;
+}
+
+/* Runs what is prepared and hands it over; then there is room for the next batch. */
+static enum err_code finish_batch(struct answers *answers, struct err *err)
+{
+    struct answers_row *good[BATCH_ROWS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < answers->row_count; i++)
+        if (answers->rows[i].err.code == ERR_OK)
+            good[count++] = &answers->rows[i];
+    if (answers->writes && err->code == ERR_OK)
+        write_rows(answers, good, count, err);
+    else if (!answers->writes)
+        run_rows(answers, good, count);
     for (unsigned i = 0; i < answers->row_count; i++) {
         struct answers_row *row = &answers->rows[i];
         if (err->code == ERR_OK)
@@ -220,7 +338,7 @@ static enum err_code add(struct answers *answers, unsigned index, struct err *er
     if (prepare(answers, row) != ERR_OK)
         return ERR_OK;
     unsigned tokens = row->prepared.tokens;
-    if (answers->tokens > 0 && answers->tokens + tokens > answers->tokens_max &&
+    if (!answers->writes && answers->tokens > 0 && answers->tokens + tokens > answers->tokens_max &&
         finish_all_but(answers, row, err))
         return err->code;
     answers->tokens += tokens;

@@ -51,7 +51,6 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
 }
 
 #define FIELD(field) CLI_FIELD(struct batch_options, field)
-#define ASKED .type = CLI_OTHER, .apply = set_asked
 
 static const struct cli_option table[] = {
     {.name = "model",
@@ -110,50 +109,27 @@ static const struct cli_option table[] = {
      FIELD(local.answers.prompt_name),
      .value = "NAME",
      .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
-    {.name = "aggregation",
-     ASKED,
-     .value = "HOW",
-     .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
-             "average."},
+    ASKING_ROW_AGGREGATION(set_asked),
     {.name = "question",
-     ASKED,
+     .type = CLI_OTHER,
+     .apply = set_asked,
      .value = "S",
      .help = "Question answering: what is asked of each text. A member or column question of "
              "--data comes first."},
-    {.name = "doc-stride",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens that two windows of a long text share."},
-    {.name = "max-seq-len",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens of a window (default: 384, or what the model reads)."},
-    {.name = "max-answer-len",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens of an answer (default: 15)."},
+    ASKING_ROWS_WINDOW("-", set_asked),
     {.name = "handle-impossible-answer",
      FIELD(local.answers.asking.question.may_be_empty),
      .help = "Question answering: the answer may be empty."},
-    {.name = "align-to-words",
-     ASKED,
-     .value = "true|false",
-     .help = "Question answering: whether answers are whole words (default: true)."},
-    {.name = "dimensions",
-     ASKED,
-     .value = "N",
-     .help = "Embedding: only the first N numbers of a vector."},
+    ASKING_ROW_WORDS("-", set_asked),
+    ASKING_ROW_DIMENSIONS(set_asked),
     {.name = "normalize",
      FIELD(local.answers.asking.vector.is_scaled),
      .help = "Embedding: scales what is left to length 1."},
-    {.name = "encoding",
-     ASKED,
-     .value = "NAME",
-     .help = "Embedding: " VECTOR_ENCODING_NAMES " (default: float)."},
-    {.name = "chunks",
-     ASKED,
-     .value = "WHAT",
-     .help = "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES "."},
+    ASKING_ROWS_VECTOR(set_asked),
+    ASKING_ROWS_WRITING("-", set_asked),
+    {.name = "copy-numbers",
+     FIELD(copies_numbers),
+     .help = "Writing: each number of the text stands in the source text."},
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     {.name = "threads",
@@ -234,6 +210,8 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err)
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
     if (out->model != NULL && out->remote.url == NULL && shipped_dir(&out->model, err))
         return err->code;
+    if (out->copies_numbers && asking_set(&out->local.answers.asking, "copy_numbers", NULL, err))
+        return err->code;
     out->local.answers.dir = out->model;
     out->remote.model = out->model;
     out->remote.explain = out->explain;
@@ -287,14 +265,18 @@ static char *list_inputs(const struct sources *sources)
 }
 
 /* "" where nothing is asked; a question of any length as its digest. */
-static char *describe_asking(const struct asking *asking)
+static char *describe_asking(const struct asking *asking, struct err *err)
 {
-    char members[ASKING_JSON_BYTES], hash[SHA256_HEX_BYTES] = "", text[2 * ASKING_JSON_BYTES];
-    asking_write(members, asking);
-    if (asking->question.text != NULL)
-        sha256_hex(asking->question.text, asking->question.len, hash);
-    snprintf(text, sizeof text, "%s%s%s", members, hash[0] != '\0' ? "question " : "", hash);
-    return strdup(text);
+    char *members, hash[SHA256_HEX_BYTES];
+    if (asking_write(&members, asking, err) || asking->question.text == NULL)
+        return members;
+    sha256_hex(asking->question.text, asking->question.len, hash);
+    const size_t bytes = strlen(members) + sizeof "question " + sizeof hash;
+    char *text = malloc(bytes);
+    if (text != NULL)
+        snprintf(text, bytes, "%squestion %s", members, hash);
+    free(members);
+    return text;
 }
 
 /* Digest of the listed files that exist: of their names and digests, in this order; "none" if none
@@ -333,11 +315,17 @@ static enum err_code digest_model(struct output_state *out, const char *dir, str
                                           "processor_config.json",
                                           "tokenizer.json",
                                           "tokenizer_config.json",
+                                          "generation_config.json",
                                           "special_tokens_map.json",
                                           "added_tokens.json",
                                           "vocab.txt",
                                           "vocab.json",
                                           "merges.txt",
+                                          "target_vocab.json",
+                                          "source.spm",
+                                          "target.spm",
+                                          "spiece.model",
+                                          "sentencepiece.bpe.model",
                                           "modules.json",
                                           "config_sentence_transformers.json",
                                           "sentence_bert_config.json",
@@ -365,7 +353,7 @@ enum err_code batch_options_state(struct output_state *out, const struct batch_o
     out->top_k = copy(options->local.format.top_k > 0 ? top_k : "all");
     out->explain = copy(options->explain);
     out->fields = copy(fields);
-    out->asked = describe_asking(&options->local.answers.asking);
+    out->asked = describe_asking(&options->local.answers.asking, err);
     out->url = copy(options->remote.url);
     bool ok = true;
 #define X(key, name) ok = ok && out->key != NULL;

@@ -47,13 +47,23 @@ static void number_cell(FILE *file, const struct json_t *object, const char *key
 
 /* ---- rows ---- */
 
+/* The labels or texts that a row has at most. */
+static unsigned columns_of(const struct result_format *format)
+{
+    return format->texts > 0 ? format->texts : format->top_k;
+}
+
 void result_header(const struct result_format *format, FILE *file)
 {
+    const bool writes = format->texts > 0;
     if (!format->is_csv)
         return;
-    fputs("file,line,id,label,score,decision,reason,ood_score,ood_rank,truncated,windows", file);
-    for (unsigned i = 2; i <= format->top_k; i++)
-        fprintf(file, ",label_%u,score_%u", i, i);
+    fputs("file,line,id,", file);
+    fputs(writes ? "output,score,confidence,decision,reason,broken_rule,truncated"
+                 : "label,score,decision,reason,ood_score,ood_rank,truncated,windows",
+          file);
+    for (unsigned i = 2; i <= columns_of(format); i++)
+        fprintf(file, ",%s_%u,score_%u", writes ? "output" : "label", i, i);
     fputs(",model,version,digest,status,error\r\n", file);
 }
 
@@ -109,25 +119,56 @@ static void answer_cells(FILE *file, const struct json_t *object)
     number_cell(file, object, doc_member(object, "value") != NULL ? "value" : "score");
 }
 
-/* A problem has neither label nor predictions: their cells are empty. */
-static void write_row(const struct result_format *format, const struct json_t *object,
-                      const struct record_input *input, FILE *file)
+static void truncated_cell(FILE *file, const struct json_t *object)
 {
-    const struct json_t *model = doc_member(object, "model");
+    fputs(doc_member(object, "truncated") != NULL ? ",true" : ",", file);
+}
+
+/* The cells of a model of labels, or of numbers. */
+static void label_cells(const struct result_format *format, const struct json_t *object, FILE *file)
+{
     const struct json_t *predictions = doc_member(object, "predictions");
-    bool is_truncated = doc_member(object, "truncated") != NULL;
-    write_place(input, file);
     answer_cells(file, object);
     text_cell(file, object, "decision");
     text_cell(file, object, "reason");
     number_cell(file, object, "ood_score");
     number_cell(file, object, "ood_rank");
-    fputs(is_truncated ? ",true" : ",", file);
+    truncated_cell(file, object);
     number_cell(file, object, "windows");
     for (unsigned i = 1; i < format->top_k; i++) {
         text_cell(file, doc_array_item(predictions, i), "label");
         number_cell(file, doc_array_item(predictions, i), "score");
     }
+}
+
+/* The cells of a model that writes. */
+static void output_cells(const struct result_format *format, const struct json_t *object,
+                         FILE *file)
+{
+    const struct json_t *alternatives = doc_member(object, "alternatives");
+    text_cell(file, object, "output");
+    number_cell(file, object, "score");
+    number_cell(file, object, "confidence");
+    text_cell(file, object, "decision");
+    text_cell(file, object, "reason");
+    text_cell(file, object, "broken_rule");
+    truncated_cell(file, object);
+    for (unsigned i = 1; i < format->texts; i++) {
+        text_cell(file, doc_array_item(alternatives, i - 1), "output");
+        number_cell(file, doc_array_item(alternatives, i - 1), "score");
+    }
+}
+
+/* A problem has no answer: its cells are empty. */
+static void write_row(const struct result_format *format, const struct json_t *object,
+                      const struct record_input *input, FILE *file)
+{
+    const struct json_t *model = doc_member(object, "model");
+    write_place(input, file);
+    if (format->texts > 0)
+        output_cells(format, object, file);
+    else
+        label_cells(format, object, file);
     text_cell(file, model, "name");
     text_cell(file, model, "version");
     text_cell(file, model, "digest");
@@ -155,6 +196,10 @@ enum err_code result_write(const struct result_format *format, struct json_t *ob
         return err_set(err, ERR_UNUSABLE,
                        "--format csv has no column for vectors, which this model answers; give "
                        "--format jsonl");
+    if (format->is_csv && format->texts == 0 && doc_member(object, "output") != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--format csv: the table has columns for labels, and this model writes a "
+                       "text; name it with --model, or give --format jsonl");
     if (ok && format->is_csv)
         write_row(format, object, input, file);
     else if (ok)

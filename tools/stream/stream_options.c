@@ -74,52 +74,30 @@ static const struct cli_option table[] = {
      .value = "NAME",
      .fallback = "",
      .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
-    {.name = "aggregation",
-     ASKED,
-     .value = "HOW",
-     .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
-             "average."},
+    ASKING_ROW_AGGREGATION(set_asked),
     {.name = "question",
      ASKED,
      .value = "TEXT",
      .help = "Question answering: what is asked of each text. A question of the message comes "
              "first."},
-    {.name = "doc_stride",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens that two windows of a long text share."},
-    {.name = "max_seq_len",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens of a window (default: 384, or what the model reads)."},
-    {.name = "max_answer_len",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens of an answer (default: 15)."},
+    ASKING_ROWS_WINDOW("_", set_asked),
     {.name = "handle_impossible_answer",
      ASKED,
      .value = "true|false",
      .help = "Question answering: whether the answer may be empty (default: false)."},
-    {.name = "align_to_words",
-     ASKED,
-     .value = "true|false",
-     .help = "Question answering: whether answers are whole words (default: true)."},
-    {.name = "dimensions",
-     ASKED,
-     .value = "N",
-     .help = "Embedding: only the first N numbers of a vector."},
+    ASKING_ROW_WORDS("_", set_asked),
+    ASKING_ROW_DIMENSIONS(set_asked),
     {.name = "normalize",
      ASKED,
      .value = "true|false",
      .help = "Embedding: whether what is left is scaled to length 1 (default: false)."},
-    {.name = "encoding",
+    ASKING_ROWS_VECTOR(set_asked),
+    ASKING_ROWS_WRITING("_", set_asked),
+    {.name = "copy_numbers",
      ASKED,
-     .value = "NAME",
-     .help = "Embedding: " VECTOR_ENCODING_NAMES " (default: float)."},
-    {.name = "chunks",
-     ASKED,
-     .value = "WHAT",
-     .help = "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES "."},
+     .value = "true|false",
+     .help =
+         "Writing: whether each number of the text stands in the source text (default: false)."},
     {.type = CLI_HEADING, .help = "Kafka"},
     {.name = "brokers",
      FIELD(brokers),
@@ -317,10 +295,12 @@ static enum err_code set_word(const struct cli_option *option, struct stream_opt
     char digits[DOC_NUMBER_BYTES];
     const char *word = doc_as_string(value);
     bool is_true = false;
-    if (word == NULL && doc_number_text(value, digits))
-        word = digits;
-    else if (word == NULL &&
-             doc_get_bool(options->file, "$", option->name, &is_true, &(struct err){0}) == ERR_OK)
+    if (word == NULL && doc_number_text(value, digits)) {
+        word = arena_copy(&options->words, digits, strlen(digits)); /* texts are borrowed */
+        if (word == NULL)
+            return err_no_memory(err, strlen(digits));
+    } else if (word == NULL &&
+               doc_get_bool(options->file, "$", option->name, &is_true, &(struct err){0}) == ERR_OK)
         word = is_true ? "true" : "false";
     if (word == NULL)
         err_set(err, ERR_UNUSABLE, "expected a string, a number or a boolean, found %s",
@@ -438,6 +418,7 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
                                   char *const *argv, struct err *err)
 {
     *out = (struct stream_options){0};
+    arena_init(&out->words);
     *action = CLI_RUN;
     for (size_t i = 0; i < OPTIONS; i++)
         if (table[i].type == CLI_TEXT && table[i].fallback != NULL && table[i].fallback[0] == '\0')
@@ -487,5 +468,7 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
 void stream_options_free(struct stream_options *options)
 {
     free(options->topic_bytes);
+    asking_close(&options->answers.asking);
+    arena_deinit(&options->words);
     doc_free(options->file);
 }

@@ -16,7 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,17 +1,14 @@
 #include "learn/eval/texts/writing_report.h"
 
-#include "engine/base/file.h"
-#include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report_json_parts.h"
 #include "learn/eval/report/report_page.h"
-#include "wire/answer.h"
 
 #include <jansson.h>
 #include <string.h>
 
-enum { PROBLEMS_SHOWN = 8, MISTAKES_SHOWN = 8 };
+enum { MISTAKES_SHOWN = 8 };
 
 /* ---- terminal ---- */
 
@@ -39,9 +36,9 @@ static void print_mistakes(const struct writing_assessment *assessment, FILE *fi
     }
 }
 
-void writing_report_print(const struct writing_report *report, FILE *file)
+static void print(const struct task_report *report, FILE *file)
 {
-    const struct writing_assessment *assessment = report->assessment;
+    const struct writing_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     const struct text_scores *scores = &assessment->scores;
     const struct text_intervals *intervals = &assessment->intervals;
@@ -49,10 +46,7 @@ void writing_report_print(const struct writing_report *report, FILE *file)
             engine_describe(assessment->model)->dtype);
     fprintf(file, "inputs      %zu, of which %zu failed and %zu are longer than the model reads\n",
             evaluation->count, evaluation->failed, assessment->truncated);
-    for (size_t i = 0, shown = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
-            fprintf(file, "  %s: %s\n", assessment->dataset->items[i].name,
-                    evaluation->problems[i]);
+    task_report_problems(file, evaluation, assessment->dataset);
     if (assessment->unwritten > 0)
         fprintf(file, "no text     %zu inputs: none obeys the rules; the empty text counts\n",
                 assessment->unwritten);
@@ -93,9 +87,9 @@ static json_t *figure_of(const char *name, double value, struct interval interva
                      report_json_real(interval.low), report_json_real(interval.high));
 }
 
-static json_t *report_of(const struct writing_report *report)
+static json_t *json_of(const struct task_report *report)
 {
-    const struct writing_assessment *assessment = report->assessment;
+    const struct writing_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     const struct text_scores *scores = &assessment->scores;
     const struct text_intervals *intervals = &assessment->intervals;
@@ -117,17 +111,6 @@ static json_t *report_of(const struct writing_report *report)
         return object;
     json_decref(object);
     return NULL;
-}
-
-enum err_code writing_report_print_json(const struct writing_report *report, FILE *file,
-                                        struct err *err)
-{
-    json_t *object = report_of(report);
-    if (object == NULL)
-        return err_no_memory(err, sizeof *report);
-    bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
 }
 
 /* ---- page ---- */
@@ -169,9 +152,9 @@ static void put_mistake(FILE *file, const struct writing_assessment *assessment,
     fputs("</li></ul></div>\n", file);
 }
 
-static void print_page(const struct writing_report *report, FILE *file)
+static void print_page(const struct task_report *report, FILE *file)
 {
-    const struct writing_assessment *assessment = report->assessment;
+    const struct writing_assessment *assessment = report->of;
     report_page_open(file, report->model_dir, "texts", "");
     fputs("<h1>", file);
     html_text(file, report->model_dir);
@@ -192,17 +175,5 @@ static void print_page(const struct writing_report *report, FILE *file)
     fputs("</body></html>\n", file);
 }
 
-enum err_code writing_report_write(const struct writing_report *report, const char *folder,
-                                   struct err *err)
-{
-    char path[PATH_MAX];
-    struct memory_file text;
-    if (file_path(path, folder, "report.html", err) || memory_file_open(&text, err))
-        return err->code;
-    print_page(report, text.stream);
-    if (memory_file_save(&text, path, err) || file_path(path, folder, "report.json", err) ||
-        memory_file_open(&text, err))
-        return err->code;
-    writing_report_print_json(report, text.stream, err);
-    return memory_file_save(&text, path, err);
-}
+const struct task_report_kind task_report_texts = {
+    .print = print, .json = json_of, .page = print_page};
