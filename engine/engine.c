@@ -288,7 +288,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->feature_size = spec_row(spec);
     info->classifier_size = spec_features(spec);
     info->intermediate_size = spec->intermediate;
-    info->image_height = info->image_width = spec->image_size;
+    info->image_height = spec->image_size.height;
+    info->image_width = spec->image_size.width;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
     describe_texts(model);

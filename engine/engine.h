@@ -24,6 +24,7 @@
 #include "engine/explain/explanation.h"
 #include "engine/generate/generation_config.h"
 #include "engine/model/input.h"
+#include "engine/vision/region.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -137,8 +138,9 @@ struct engine_info {
                                  size, twice that, or a projection's; the rest is a mean */
     unsigned tokens_max;       /* longest sequence of any kind, special tokens included */
     unsigned vocab_size;       /* texts; 0: it reads none */
-    unsigned image_height, image_width, patch_size; /* images; 0 for texts */
-    unsigned views;             /* images: that an answer is the mean over; 0 for texts */
+    unsigned image_height, image_width; /* images; 0 for texts */
+    struct extent patch_size;           /* images; 0 x 0 for texts */
+    unsigned views;                     /* images: that an answer is the mean over; 0 for texts */
     unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */
     double token_share;         /* how many of them do */
     bool reads_pairs;           /* of texts: a second one with the first */
@@ -403,7 +405,7 @@ struct engine_text {
     const int32_t *ids; /* [count] without the start; the end, if there is one, is the last */
     const float *probabilities; /* [count] natural logarithms; 0 where a token was forced */
     unsigned count;
-    float confidence; /* probability of the whole text, calibrated: decide/policy.h */
+    float confidence;       /* probability of the whole text, calibrated: decide/policy.h */
     float score;            /* sum of the logarithms / count^length_penalty, as transformers */
     const float *alignment; /* [count][tokens of the input] attention of each token to the source,
                                mean over heads and layers; NULL: not wanted */

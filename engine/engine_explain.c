@@ -232,7 +232,7 @@ static enum err_code explain_text(const struct engine_input *input, const float 
 /* The maps of all views, turned back, into that of the first, which is not turned. */
 static void add_views(const struct spec *spec, const struct engine_input *input, float *relevance)
 {
-    const unsigned across = spec_grid(spec).side, specials = spec_image_specials(spec);
+    const unsigned across = spec_grid(spec).image.width, specials = spec_image_specials(spec);
     float *sum = relevance + specials;
     for (unsigned v = 1; v < engine_input_windows(input); v++) {
         const float *view = relevance + input->window_offset[v] + specials;

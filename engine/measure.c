@@ -178,7 +178,8 @@ static enum err_code measure_target(struct engine_cost *out, const struct spec *
         most = larger(most,
                       decoder_workspace_bytes(target, encoder_of(&precisions, p), &sizes, threads));
     out->session_bytes += most;
-    out->model_bytes += tokenizer_bytes(tokenizer);
+    out->model_bytes +=
+        tokenizer_bytes(tokenizer) + 2 * tokenizer_additions_bytes(tokenizer, target->vocab_size);
     tokenizer_close(tokenizer);
     return ERR_OK;
 }

@@ -167,8 +167,10 @@ static enum err_code print(const struct inspect *inspect, const struct engine_mo
         if (info->ngram_rows > 0)
             printf("n-grams        a table of %u rows beside the encoder\n", info->ngram_rows);
         if (info->kind == ENGINE_IMAGE)
-            printf("input          image, %u x %u pixels in patches of %u: %u tokens\n",
-                   info->image_width, info->image_height, info->patch_size, info->tokens_max);
+            printf("input          image, %u x %u pixels%s in patches of %s: %u tokens\n",
+                   info->image_height, info->image_width,
+                   info->image_height != info->image_width ? " (height x width)" : "",
+                   extent_text(info->patch_size).text, info->tokens_max);
         printf("preprocessing  %s\n", info->preprocessing);
         printf("encoder        %u layers, hidden size %u, %u heads, intermediate size %u\n",
                info->layers, info->hidden_size, info->heads, info->intermediate_size);

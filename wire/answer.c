@@ -699,13 +699,21 @@ static const char *task_name(const struct engine_info *info)
     return names[info->task];
 }
 
+/* Returns a number for squares, else [height, width], as config.json has them. */
+static struct json_t *patch_size(struct extent patch)
+{
+    if (extent_is_square(patch))
+        return json_integer(patch.width);
+    return json_pack("[i, i]", (int)patch.height, (int)patch.width);
+}
+
 /* The members of a model that depend on what it reads. */
 static void add_reading(struct builder *model, const struct engine_info *info)
 {
     if (engine_reads(info, ENGINE_IMAGE)) {
         add_count(model, "image_height", info->image_height);
         add_count(model, "image_width", info->image_width);
-        add_count(model, "patch_size", info->patch_size);
+        add(model, "patch_size", patch_size(info->patch_size));
         add_count(model, "views", info->views);
     }
     if (engine_reads(info, ENGINE_TEXT)) {

@@ -63,19 +63,21 @@ static const struct room {
     {"engine/model/config",
      true,
      {"engine/format", "engine/tensor/gemm", "engine/tensor", "engine/base"}},
-    {"engine/model/bias", true, {"engine/tensor", "engine/base"}},
+    /* patches are counted as pixels are, down and across */
+    {"engine/model/bias", true, {"engine/tensor", "engine/vision/region.h", "engine/base"}},
     {"engine/model/family", true, {"engine/model/input.h", "engine/tensor", "engine/base"}},
     {"engine/model",
      true,
      {"engine/model/family", "engine/model/config", "engine/model/bias", "engine/decide",
       "engine/statistics", "engine/format", "engine/ngrams", "engine/tensor/linear",
-      "engine/tensor/gemm", "engine/tensor", "engine/base"}},
+      "engine/tensor/gemm", "engine/tensor", "engine/vision/region.h", "engine/base"}},
     /* a decoder's block is made of the encoder's parts */
     {"engine/model/decoder",
      true,
      {"engine/model", "engine/model/family", "engine/model/config", "engine/model/bias",
       "engine/decide", "engine/statistics", "engine/format", "engine/ngrams",
-      "engine/tensor/linear", "engine/tensor/gemm", "engine/tensor", "engine/base"}},
+      "engine/tensor/linear", "engine/tensor/gemm", "engine/tensor", "engine/vision/region.h",
+      "engine/base"}},
     {"engine/prepare",
      true,
      {"engine/model", "engine/model/family", "engine/model/config", "engine/model/bias",
@@ -165,6 +167,7 @@ static const struct room {
     {"tools/answers",
      false,
      {"engine", "engine/decide/extraction.h", /* how many answers a question may have */
+      "engine/content/charset.h",             /* of a file of texts */
       "engine/cli", "engine/base", "wire"}},
     {"tools/batch",
      false,

@@ -64,7 +64,7 @@ static enum err_code open_teacher(struct teacher *out, const char *dir,
     if (open_model(out, dir, setup, err))
         return err_prefix(err, "teacher %s: ", dir);
     const struct engine_info *info = engine_describe(out->model);
-    out->view.image_size = info->image_width;
+    out->view.image_size = (struct extent){info->image_height, info->image_width};
     out->view.patch = info->patch_size;
     return data_loader_open(&out->loader, corpus->train.part->samples, setup->rows_max, err);
 }

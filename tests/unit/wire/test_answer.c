@@ -433,7 +433,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .tokens_max = 197,
                                        .image_height = 224,
                                        .image_width = 192,
-                                       .patch_size = 16,
+                                       .patch_size = {16, 16},
                                        .views = 4,
                                        .parameters = 21000,
                                        .weight_bytes = 84000,

@@ -121,8 +121,8 @@ START_TEST(workspace_operands_in_fp32_are_the_matrices)
     ck_assert_uint_eq(w.activated.stride, w.mlp_stride * sizeof(float));
     close_one(&w);
     image.family = &image_family;
-    image.image_size = 32;
-    image.patch = 8;
+    image.image_size = extent_square(32);
+    image.patch = extent_square(8);
     image.patches = 16;
     open_one(&w, &image, &linear_native[PRECISION_F32], TOKENS, 1);
     ck_assert_ptr_eq(w.normed.data, w.y);
