@@ -6,7 +6,7 @@
 #include "engine/dtype_choice.h"
 
 #include "engine/base/sha256.h"
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 #include "engine/tensor/linear/precision_speed.h"
 
 #include <math.h>

@@ -304,7 +304,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->head_bytes = head_bytes(model);
     info->unbound = model->stacks[0].weights.unbound;
     info->unbound_count = model->stacks[0].weights.unbound_count;
-    info->explain_default = method_default(info->kind);
+    info->explain_default =
+        info->task == ENGINE_GENERATE ? EXPLAIN_ALIGNMENT : method_default(info->kind);
     info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
     info->accepts_truncated = spec->policy.accepts_truncated;
     info->reviews_all = policy_reviews_all(&spec->policy);
@@ -431,7 +432,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     if (engine_encode_own(model, threads, err) || stack_test(&model->stacks[0], err))
         return err->code;
     describe(model, &choice);
-    if (describe_head(model, err) || describe_choice(model, &choice, options, err))
+    if (describe_head(model, err) || describe_choice(model, &choice, options, err) ||
+        (model->info.task == ENGINE_GENERATE && engine_write_describe(model, err)))
         return err->code;
     model->info.preprocessing = pipeline_describe(&model->stacks[0].pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);

@@ -20,7 +20,6 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
-#include "engine/decide/extraction.h"
 #include "engine/decide/spans.h"
 #include "engine/explain/explanation.h"
 #include "engine/generate/generation_config.h"
@@ -35,6 +34,7 @@ struct engine_model;    /* immutable after open: any number of threads */
 struct engine_session;  /* one worker's workspace for one model: one thread at a time */
 struct thread_pool;     /* base/thread_pool.h */
 struct interrupt;       /* base/interrupt.h */
+struct extraction;      /* decide/extraction.h */
 struct image;           /* vision/pixels.h */
 struct drift_reference; /* decide/drift_reference.h */
 struct class_prior;     /* decide/class_prior.h */
@@ -75,6 +75,19 @@ enum engine_task {
 /* Masked tokens of a text that are filled in, and texts that are asked for in their place. */
 enum { ENGINE_MASKS_MAX = 16, ENGINE_TARGETS_MAX = 100 };
 
+/* The decoder of a model of ENGINE_GENERATE. Strings and arrays are the model's. */
+struct engine_writes {
+    const char *family;
+    unsigned layers, heads, hidden_size, intermediate_size, vocab_size;
+    unsigned new_tokens_max;                /* that a request may ask for */
+    const struct generation_config *config; /* what counts where a request says nothing */
+    size_t cache_token_bytes; /* keys and values: of a token of the input, and of one of a
+                                 hypothesis */
+    /* Codes for a request's source_language and target_language; counts 0: it takes none. */
+    const char *const *source_languages, *const *target_languages;
+    unsigned source_language_count, target_language_count;
+};
+
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
     enum engine_kind kind;
@@ -100,7 +113,8 @@ struct engine_info {
     bool has_given_labels;  /* this is what engine_open_labelled made */
     const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
     unsigned layers, heads, hidden_size, intermediate_size;
-    const char *const *prompts; /* [prompt_count] of an embedding: their names */
+    const struct engine_writes *writes; /* NULL: the task is another */
+    const char *const *prompts;         /* [prompt_count] of an embedding: their names */
     unsigned prompt_count;
     unsigned vector_size; /* numbers of an embedding; 0: the task is another */
     /* [vector_size] of an embedding: attnd.json's range of each number, for vectors in integers;
@@ -236,7 +250,7 @@ enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
 enum engine_vectors {
     VECTORS_ONE,    /* none */
     VECTORS_TOKENS, /* the last states of all tokens, special ones included */
-    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.h */
+    VECTORS_LINES,  /* one of each line, of its tokens' states alone: prepare/lines.c */
 };
 struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */
@@ -261,12 +275,31 @@ struct engine_question {
     bool keeps_tokens;   /* align_to_words false */
 };
 
+/* Check characters at the end of a text. */
+enum engine_checksum {
+    ENGINE_CHECKSUM_NONE,
+    ENGINE_CHECKSUM_SEMI_M13 /* of a wafer's mark: fab/semi_check.h */
+};
+#define ENGINE_CHECKSUM_NAMES "semi-m13"
+bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out);
+
+enum { ENGINE_PATTERN_BYTES_MAX = 4096, ENGINE_ALLOWED_MAX = 1000 };
+
 /* How a model of ENGINE_GENERATE writes, beside its generation_config.json. */
 struct engine_writing {
     struct generation_request asked; /* begins as generation_request_empty */
     const char *source_language;     /* of the text: a code of the tokenizer's; NULL: the usual */
     const char *target_language;     /* to write in; NULL: the usual one */
     bool aligns;                     /* wanted: engine_text's alignment */
+
+    /* Rules of the text. The search follows only hypotheses that may still obey all of them, and
+     * answers only texts that do. Their limits are in generate/pattern.h and automaton.h. */
+    const char *pattern; /* [pattern_len] a regular expression for the whole text; NULL: none */
+    size_t pattern_len;
+    const char *const *allowed; /* [allowed_count] texts, of which it is one; NULL: any */
+    unsigned allowed_count;
+    bool copies_numbers; /* each number, a longest run of 0 to 9, is one of the source text */
+    enum engine_checksum checksum;
 };
 
 /* An input of a model: a text, two texts or a picture. Borrowed: it must outlive the call. */
@@ -295,6 +328,11 @@ struct engine_source {
 enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err);
+
+/* ERR_UNUSABLE names an option that the model, one of ENGINE_GENERATE, does not take, as
+ * engine_prepare does: before there is an input. ERR_NO_MEMORY. */
+enum err_code engine_check_writing(const struct engine_model *model,
+                                   const struct engine_writing *writing, struct err *err);
 
 /* The tokens of all of a text, with an embedding's prompt in front; `text` is what was encoded.
  * Arrays lie in the arena. Special tokens that the tokenizer puts around a text end at 0.
@@ -398,12 +436,15 @@ struct engine_result {
     struct extraction
         *extraction; /* answers: room, and found[0 .. answer_count); NULL: not wanted */
     unsigned answer_count;
-    struct writer *writer;           /* generate: the search; NULL: not wanted */
-    const struct engine_text *texts; /* generate: [text_count] the best first, made by
+    struct writer *writer;              /* generate: the search; NULL: not wanted */
+    const struct engine_text *texts;    /* generate: [text_count] the best first, made by
                                         engine_result_texts */
-    unsigned text_count;
-    float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
-    float *logits;         /* NULL: not wanted, and no scores are */
+    unsigned text_count;                /* 0: no text was found that obeys the rules, and then: */
+    const char *broken_rule;            /* "pattern", "allowed", "copy_numbers" or "checksum" */
+    const struct engine_text *rejected; /* the best text that broke it, or was cut before it obeyed;
+                                           NULL: there is none */
+    float *vector;                      /* [vector_size] of an embedding; NULL: not wanted */
+    float *logits;                      /* NULL: not wanted, and no scores are */
     float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */
     const float *features; /* [feature_size] below; the session's, until it runs again */
 
@@ -447,9 +488,9 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
 enum err_code engine_result_rows(struct engine_result *out, const struct engine_model *model,
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err);
-/* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts. A step allocates
- * nothing, so they are made here, by any thread; engine_need counts them in its answer.
- * ERR_NO_MEMORY; ERR_UNSUPPORTED for a tokenizer that cannot decode. */
+/* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts, or, where no
+ * text obeys the rules of the request, broken_rule and rejected. A step allocates nothing, so they
+ * are made here, by any thread; engine_need counts them in its answer. ERR_NO_MEMORY. */
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err);
 /* True if the text has all the tokens that it may have: its length ended it, whatever is last. */
@@ -484,6 +525,13 @@ void engine_run(struct engine_session *session, const struct engine_input *const
  * input is cut into steps, does not matter to it. */
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results);
+
+/* The logits of a given text (teacher forcing): *logits [count][*vocabulary], row i behind the
+ * start and ids[0 .. i). The arrays are the arena's. ERR_UNUSABLE for an id beyond the vocabulary,
+ * and for more tokens than the model has positions; ERR_NO_MEMORY. */
+enum err_code engine_teach(struct engine_session *session, const struct engine_input *input,
+                           const int32_t *ids, unsigned count, struct arena *arena,
+                           const float **logits, unsigned *vocabulary, struct err *err);
 
 /* Tokens of the packed batch that the next step of an input takes if it reads one window: those of
  * the window, or, of a text that is being written, one of each hypothesis that goes on. */
@@ -548,6 +596,13 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                              const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err);
+
+/* The same of a text that was written: where the model looked for each of its tokens
+ * (EXPLAIN_ALIGNMENT). Bahdanau et al. 2015, section 5.2.1, whose alignment it draws. `text` is one
+ * of the result's, with its alignment. ERR_NO_MEMORY. */
+enum err_code engine_align(const struct engine_model *model, const struct engine_input *input,
+                           const struct engine_text *text, struct arena *arena,
+                           struct explanation *out, struct err *err);
 
 /* Upper bound of what phrases take from the arena. */
 size_t engine_phrases_bytes(const struct engine_model *model, size_t len);

@@ -4,7 +4,6 @@
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
 #include "engine/explain/patches.h"
-#include "engine/explain/stage_map.h"
 #include "engine/explain/words.h"
 #include "engine/model/capture.h"
 #include "engine/model/head.h"
@@ -65,12 +64,32 @@ static struct capture_wish wish_of(const struct engine_model *model,
     return wish;
 }
 
+/* A model that writes keeps its alignment itself: engine_writing has asked for it. */
+static enum err_code check_alignment(const struct engine_model *model,
+                                     const struct explain_options *options, struct err *err)
+{
+    if (model->info.task != ENGINE_GENERATE)
+        return err_set(
+            err, ERR_UNUSABLE,
+            "explain: alignment is of texts that a model writes; this model writes none");
+    if (method_of(model, options) != EXPLAIN_ALIGNMENT)
+        return err_set(err, ERR_UNUSABLE,
+                       "explain: the model writes texts, which only alignment explains");
+    if (options->layer > 0 || options->statistics)
+        return err_set(err, ERR_UNUSABLE,
+                       "explain_layer and attention_stats: alignment is the mean over layers and "
+                       "heads");
+    return ERR_OK;
+}
+
 enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
                              const struct explain_options *options, struct arena *arena,
                              struct err *err)
 {
     const unsigned windows = engine_input_windows(input);
     const struct capture_wish wish = wish_of(model, input, options);
+    if (model->info.task == ENGINE_GENERATE || options->method == EXPLAIN_ALIGNMENT)
+        return check_alignment(model, options, err);
     if (model->info.task != ENGINE_CLASSIFY && model->info.task != ENGINE_REGRESS)
         return err_set(err, ERR_UNUSABLE, "explain: the model answers %s, which no method explains",
                        model->info.task == ENGINE_EMBED ? "a vector" : "parts of the text");
@@ -94,6 +113,8 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
     const enum explain_method method = method_of(model, options);
     const bool is_gradient = method == EXPLAIN_GRADIENT || method == EXPLAIN_GRADIENT_LAST;
     size_t bytes = 0;
+    if (input->writing != NULL)
+        return engine_align_bytes(input);
     for (unsigned i = 0; i < engine_input_windows(input); i++) {
         const unsigned tokens = engine_input_tokens(input, i, 1);
         bytes += capture_bytes(&model->stacks[0].spec, tokens, &wish);

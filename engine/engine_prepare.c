@@ -1,10 +1,9 @@
 /* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
 #include "engine/base/utf8.h"
 #include "engine/content/document.h"
-#include "engine/engine_state.h"
-#include "engine/prepare/lines.h"
+#include "engine/engine_rules.h"
+#include "engine/prepare/pipeline.h"
 #include "engine/prepare/question.h"
-#include "engine/prepare/tags.h"
 #include "engine/text/token_list.h"
 #include "engine/vision/image.h"
 
@@ -222,30 +221,6 @@ static enum err_code prepare_text(const struct engine_model *model,
     return take_evidence(&model->ngrams, &text, arena, out, err);
 }
 
-/* The text that another one is written from. */
-static enum err_code prepare_writing(const struct engine_model *model,
-                                     const struct engine_source *source,
-                                     struct interrupt *interrupt, struct arena *arena,
-                                     struct engine_input *out, struct err *err)
-{
-    const struct tokenizer *tokenizer = model->stacks[0].pipeline.tokenizer;
-    struct encoding encoding;
-    int32_t language;
-    if (engine_write_prepare(model, source, &language, arena, out, err) ||
-        source->kind == ENGINE_IMAGE)
-        return err->code;
-    const struct writing_input *writing = out->writing;
-    if (check_text(source->bytes, source->len, err) ||
-        tokenizer_encode_language(tokenizer, language, 0, source->bytes, source->len, interrupt,
-                                  arena, &encoding, err))
-        return err->code;
-    if (encoding.count == 0) /* an empty text is its end token, as for transformers */
-        return err_set(err, ERR_UNUSABLE, "the text has no token, nor a token that ends it");
-    *out = windows_whole(&encoding);
-    out->writing = writing;
-    return ERR_OK;
-}
-
 static struct question_asked asked_of(const struct engine_source *source)
 {
     const struct engine_question *question = &source->question;
@@ -315,6 +290,34 @@ static enum err_code prepare_image(const struct engine_model *model,
     return err->code;
 }
 
+/* The text or the picture that a text is written from. Rules come first: they may be refused. */
+static enum err_code prepare_writing(const struct engine_model *model,
+                                     const struct engine_source *source,
+                                     struct interrupt *interrupt, struct arena *arena,
+                                     struct engine_input *out, struct err *err)
+{
+    const struct tokenizer *tokenizer = model->stacks[0].pipeline.tokenizer;
+    struct encoding encoding;
+    int32_t language;
+    if (engine_write_prepare(model, source, &language, arena, out, err))
+        return err->code;
+    const struct writing_input *writing = out->writing;
+    if (source->kind == ENGINE_IMAGE) {
+        prepare_image(model, source, interrupt, arena, out, err);
+        out->writing = writing;
+        return err->code;
+    }
+    if (check_text(source->bytes, source->len, err) ||
+        tokenizer_encode_language(tokenizer, language, 0, source->bytes, source->len, interrupt,
+                                  arena, &encoding, err))
+        return err->code;
+    if (encoding.count == 0) /* an empty text is its end token, as for transformers */
+        return err_set(err, ERR_UNUSABLE, "the text has no token, nor a token that ends it");
+    *out = windows_whole(&encoding);
+    out->writing = writing;
+    return ERR_OK;
+}
+
 /* True for a model whose tokens all have states that one pooling makes a vector. */
 static enum err_code check_vectors(const struct engine_model *model,
                                    const struct engine_source *source, struct err *err)
@@ -379,14 +382,12 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
         return err_set(err, ERR_UNUSABLE, "long_text: the model reads a text without windows");
     if (model->info.task == ENGINE_ANSWER)
         prepare_question(model, source, interrupt, arena, out, err);
-    else if (model->info.task == ENGINE_GENERATE && source->kind == ENGINE_TEXT)
+    else if (model->info.task == ENGINE_GENERATE)
         prepare_writing(model, source, interrupt, arena, out, err);
     else if (source->kind == ENGINE_TEXT)
         prepare_text(model, source, interrupt, arena, out, err);
     else
         prepare_image(model, source, interrupt, arena, out, err);
-    if (err->code == ERR_OK && model->info.task == ENGINE_GENERATE && source->kind == ENGINE_IMAGE)
-        prepare_writing(model, source, interrupt, arena, out, err);
     out->model = model;
     return err->code;
 }
@@ -462,6 +463,9 @@ static struct engine_need need_of_writing(const struct engine_model *model,
         is_text ? tokenizer_tokens_max(stack->pipeline.tokenizer, 0, source->bytes, source->len)
                 : spec_image_tokens(&stack->spec);
     struct engine_need need = {0};
+    size_t kept, passing;
+    if (!engine_rules_bytes(source, &kept, &passing))
+        return need;
     if (is_text)
         need.kept =
             tokenizer_encode_bytes(stack->pipeline.tokenizer, 0, source->bytes, source->len);
@@ -469,7 +473,8 @@ static struct engine_need need_of_writing(const struct engine_model *model,
         need = need_of_image(model, source);
     if (need.kept == 0)
         return need;
-    need.kept += sizeof(struct generation_config) + 2 * (size_t)ARENA_ALIGNMENT; /* its rules */
+    need.kept += sizeof(struct generation_config) + 2 * (size_t)ARENA_ALIGNMENT + kept;
+    need.passing = need.passing > passing ? need.passing : passing;
     engine_write_need(model, source->writing, tokens, &need);
     return need.answer > 0 ? need : (struct engine_need){0};
 }

@@ -354,6 +354,32 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     } while (!is_done);
 }
 
+enum err_code engine_teach(struct engine_session *session, const struct engine_input *input,
+                           const int32_t *ids, unsigned count, struct arena *arena,
+                           const float **logits, unsigned *vocabulary, struct err *err)
+{
+    const struct engine_model *model = session->model;
+    struct engine_result result = {.step = 0};
+    *vocabulary = model->stacks[1].spec.vocab_size;
+    struct engine_input fixed = *input;
+    if (engine_write_fix(model, &fixed, count, arena, err) ||
+        engine_result_rows(&result, model, &fixed, arena, err))
+        return err->code;
+    float *out = arena_alloc_array(arena, count, *vocabulary * sizeof *out);
+    uint32_t *slots = arena_alloc_array(arena, count, sizeof *slots);
+    if (out == NULL || slots == NULL)
+        return err_no_memory(err, (size_t)count * *vocabulary * sizeof *out);
+    for (unsigned i = 0; i < count; i++)
+        if (ids[i] < 0 || (unsigned)ids[i] >= *vocabulary)
+            return err_set(err, ERR_UNUSABLE, "token %u is %d, the vocabulary has %u", i, ids[i],
+                           *vocabulary);
+    engine_step(session, &(const struct engine_input *){&fixed}, 1,
+                &(struct engine_result *){&result});
+    engine_write_teach(&session->decoder, &result, ids, count, slots, out);
+    *logits = out;
+    return ERR_OK;
+}
+
 unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)
 {
     unsigned kept = 0;

@@ -4,9 +4,68 @@
 #define ATTND_ENGINE_ENGINE_STATE_H
 
 #include "engine/engine.h"
+#include "engine/format/checkpoint.h"
+#include "engine/generate/output_check.h"
 #include "engine/model/decoder/decoder.h"
+#include "engine/model/weights.h"
+#include "engine/model/workspace.h"
 #include "engine/ngrams/ngram_table.h"
-#include "engine/stack.h"
+#include "engine/prepare/pipeline.h"
+
+/* Layers over one kind of input, with all that they need to run: a model is a list of
+ * stacks. Most models are one. A zero-shot model has a second one, which encodes its labels, and
+ * each has files, sizes and weights of its own (Radford et al. 2021, section 2.4).
+ *
+ *     stack_open(&stack, checkpoint, encoder, other, kernels, threads, &err);
+ *     stack_workspace(&stack, &workspace, tokens_max, pool, &err);
+ *     stack_begin(&workspace);
+ *     stack_add(&stack, &workspace, &window, place);            // while stack_has_room
+ *     stack_run(&stack, &workspace);
+ *     ... head_features(&stack.spec, workspace_last(&workspace), input) ...
+ *
+ * The layers of a family with stages have several widths: each stage runs on windows of its grid,
+ * and between two stages four neighbouring patches become one (Liu et al. 2021, section 3.1):
+ *
+ *     x[p] = W norm([x(2r, 2c), x(2r + 1, 2c), x(2r, 2c + 1), x(2r + 1, 2c + 1)])   for p = (r, c)
+ *
+ * A stage's rows are in the order of its windows (patch_windows.h), which are the sequences of its
+ * packed batch.
+ *
+ * Threads: immutable after open; a workspace belongs to one caller.
+ */
+
+struct stack {
+    struct spec spec;         /* filled before stack_open, as the pipeline is */
+    struct pipeline pipeline; /* how its inputs are prepared */
+    struct weights weights;
+    const struct linear_backend *encoder; /* multiplies in the blocks */
+    const struct kernels *kernels;
+    const struct spec *stages; /* [spec_stages] sizes of each: made, or spec itself */
+    struct spec *made;         /* spec_at of each stage, made once; NULL: there is one */
+};
+
+/* Reads the weights. Errors as weights_open; close it in any case. */
+enum err_code stack_open(struct stack *stack, const struct checkpoint *checkpoint,
+                         const struct linear_backend *encoder, const struct linear_backend *other,
+                         const struct kernels *kernels, unsigned threads, struct err *err);
+void stack_close(struct stack *stack);
+
+/* Multiplies once in every shape that the stack uses, and compares. ERR_INTERNAL, ERR_NO_MEMORY. */
+enum err_code stack_test(const struct stack *stack, struct err *err);
+
+/* The memory to run batches of up to tokens_max tokens. Yours to workspace_close. */
+enum err_code stack_workspace(const struct stack *stack, struct workspace *workspace,
+                              unsigned tokens_max, struct thread_pool *pool, struct err *err);
+
+/* Empties the batch. */
+void stack_begin(struct workspace *workspace);
+bool stack_has_room(const struct workspace *workspace, unsigned tokens);
+/* Embeds a sequence at the end of the packed batch, which has room for it. */
+void stack_add(const struct stack *stack, struct workspace *workspace,
+               const struct engine_input *window, struct window_place place);
+/* Runs the layers over the batch and pools what the head reads, into the rows of the inputs. Leaves
+ * the batch empty. */
+void stack_run(const struct stack *stack, struct workspace *workspace);
 
 enum {
     LABELLER_TOKENS =
@@ -31,6 +90,7 @@ struct engine_model {
     struct ngram_table ngrams;           /* its weight is NULL: the encoder answers alone */
     struct generation_config generation; /* of a model that writes */
     unsigned token_bytes;                /* of its longest token, as a string */
+    struct token_texts texts, first_texts; /* what its tokens add to a text */
     struct engine_info info;
     struct arena arena;
 };
@@ -72,6 +132,8 @@ static inline struct decoder_sizes engine_decoder_sizes(const struct spec *targe
 
 /* Reads the rules of a model that writes, whose specs are read. */
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err);
+/* Sets info->writes of a model whose weights are open. ERR_NO_MEMORY. */
+enum err_code engine_write_describe(struct engine_model *model, struct err *err);
 /* Sets the input's rules, and the token of a language in its text. ERR_UNUSABLE names the option.
  */
 enum err_code engine_write_prepare(const struct engine_model *model,
@@ -93,6 +155,19 @@ unsigned engine_write_rows(const struct engine_result *result);
 /* Writes one token of each hypothesis of the results that are not done. */
 void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
                        struct engine_result *const *results);
+
+/* Changes a copy of the input to one of `count` tokens that is not searched. ERR_UNUSABLE for too
+ * many; ERR_NO_MEMORY. */
+enum err_code engine_write_fix(const struct engine_model *model, struct engine_input *input,
+                               unsigned count, struct arena *arena, struct err *err);
+/* The source is read: logits [count][vocab_size] behind the start and ids[0 .. i). The slots of the
+ * search are overwritten. */
+void engine_write_teach(struct decoder_workspace *workspace, struct engine_result *result,
+                        const int32_t *ids, unsigned count, uint32_t *slots, float *logits);
+/* Most tokens that an input's text may have. */
+unsigned engine_write_tokens_max(const struct engine_input *input);
+/* Upper bound of what engine_align takes from the arena, and of its numbers as JSON. */
+size_t engine_align_bytes(const struct engine_input *input);
 
 /* Gives back what belongs to the labels. */
 void engine_close_labels(struct engine_model *model);

@@ -1,8 +1,9 @@
 /* engine_write.c - a model that writes: an encoder reads the input once, then a step of the engine
  * reads one token of each open hypothesis of all inputs, as one packed batch, and the search of
  * each input goes on with its logits (model/decoder/decoder.h, generate/generation.h). */
-#include "engine/engine_state.h"
+#include "engine/engine_rules.h"
 #include "engine/generate/generation.h"
+#include "engine/text/tokenizer.h"
 #include "engine/text/vocab.h"
 
 #include <assert.h>
@@ -12,6 +13,7 @@
 struct writing_input {
     struct generation_config config;
     bool aligns;
+    const struct writing_rules *rules; /* NULL: there are none */
 };
 
 struct writer {
@@ -21,6 +23,10 @@ struct writer {
     float *layers; /* [beams][layers][source tokens] attention of a step's rows; NULL: not wanted */
     float *alignment; /* [slots][source tokens] its mean over layers, by the row's slot */
     bool has_begun;   /* the source is read */
+    const struct writing_rules *rules; /* NULL: there are none, nor what follows */
+    struct output_check check;
+    char *room; /* [room_bytes] for a text that ends, while it is checked */
+    size_t room_bytes;
 };
 
 /* ---- languages ---- */
@@ -93,9 +99,36 @@ enum err_code engine_write_prepare(const struct engine_model *model,
         return ERR_OK;
     struct generation_request asked = source->writing->asked;
     writing->aligns = source->writing->aligns;
-    if (choose_languages(model, source->writing, language, &asked, err))
+    if (choose_languages(model, source->writing, language, &asked, err) ||
+        generation_config_ask(&writing->config, &asked, &sizes, err) ||
+        !engine_rules_are_asked(source->writing))
         return err->code;
-    return generation_config_ask(&writing->config, &asked, &sizes, err);
+    struct writing_rules *rules = arena_alloc_array(arena, 1, sizeof *rules);
+    if (rules == NULL)
+        return err_no_memory(err, sizeof *rules);
+    writing->rules = rules;
+    return engine_rules_make(rules, model, source, arena, err);
+}
+
+/* Lists the bytes that each token adds to a text. */
+static enum err_code take_texts(struct engine_model *model, struct err *err)
+{
+    const struct tokenizer *tokenizer = model->stacks[1].pipeline.tokenizer;
+    const unsigned count = model->stacks[1].spec.vocab_size;
+    struct token_texts *texts = &model->texts, *first = &model->first_texts;
+    if (tokenizer_additions(tokenizer, count, false, &texts->bytes, &texts->offset, &model->arena,
+                            err))
+        return err->code;
+    *first = *texts;
+    if (!tokenizer_first_differs(tokenizer))
+        return ERR_OK;
+    return tokenizer_additions(tokenizer, count, true, &first->bytes, &first->offset, &model->arena,
+                               err);
+}
+
+unsigned engine_write_tokens_max(const struct engine_input *input)
+{
+    return input->writing->config.new_max;
 }
 
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err)
@@ -107,7 +140,65 @@ enum err_code engine_write_open(struct engine_model *model, const char *dir, str
         if (string != NULL && string->len > model->token_bytes)
             model->token_bytes = (unsigned)string->len;
     }
+    if (take_texts(model, err))
+        return err->code;
     return generation_config_read(&model->generation, dir, &sizes, &model->arena, err);
+}
+
+enum err_code engine_check_writing(const struct engine_model *model,
+                                   const struct engine_writing *writing, struct err *err)
+{
+    const struct engine_source source = {.writing = writing};
+    struct engine_input input = {0};
+    struct arena arena;
+    int32_t language;
+    arena_init(&arena);
+    engine_write_prepare(model, &source, &language, &arena, &input, err);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+/* The codes of a tokenizer's languages. NULL without memory. */
+static const char *const *codes_of(const struct tokenizer *tokenizer, unsigned *count,
+                                   struct arena *arena)
+{
+    const struct tokenizer_language *languages = tokenizer_languages(tokenizer, count);
+    const char **codes = arena_alloc_array(arena, *count + 1u, sizeof *codes);
+    for (unsigned i = 0; codes != NULL && i < *count; i++)
+        codes[i] = languages[i].code;
+    return codes;
+}
+
+enum err_code engine_write_describe(struct engine_model *model, struct err *err)
+{
+    const struct spec *spec = &model->stacks[1].spec;
+    const struct tokenizer *source = model->stacks[0].pipeline.tokenizer;
+    const struct tokenizer *target = model->stacks[1].pipeline.tokenizer;
+    const struct generation_model sizes = sizes_of(model);
+    struct engine_writes *writes = arena_alloc_array(&model->arena, 1, sizeof *writes);
+    if (writes == NULL)
+        return err_no_memory(err, sizeof *writes);
+    *writes = (struct engine_writes){.family = spec->family->name,
+                                     .layers = spec->layers,
+                                     .heads = spec->heads,
+                                     .hidden_size = spec->hidden,
+                                     .intermediate_size = spec->intermediate,
+                                     .vocab_size = spec->vocab_size,
+                                     .new_tokens_max = generation_new_max(&sizes),
+                                     .config = &model->generation,
+                                     .cache_token_bytes = decoder_cache_bytes(spec, 1, 0)};
+    writes->target_languages = codes_of(target, &writes->target_language_count, &model->arena);
+    if (source != NULL)
+        writes->source_languages = codes_of(source, &writes->source_language_count, &model->arena);
+    if (writes->target_languages == NULL || (source != NULL && writes->source_languages == NULL))
+        return err_no_memory(err, sizeof *writes->target_languages);
+    if (writes->target_language_count == 0) { /* Marian's are in the vocabulary of its source */
+        writes->target_languages = writes->source_languages;
+        writes->target_language_count = writes->source_language_count;
+        writes->source_language_count = 0;
+    }
+    model->info.writes = writes;
+    return ERR_OK;
 }
 
 /* Takes the room for the attention of each row and each slot. */
@@ -122,13 +213,52 @@ static bool take_alignment(struct writer *writer, const struct spec *target,
     return writer->layers != NULL && writer->alignment != NULL;
 }
 
+/* Bytes in which any text of the search is decoded. */
+static size_t text_bytes(const struct engine_model *model, const struct generation_config *config)
+{
+    return tokenizer_decode_bytes(model->stacks[1].pipeline.tokenizer,
+                                  (size_t)config->new_max * model->token_bytes, config->new_max);
+}
+
+/* True if a text that ends obeys the rules as it is decoded. */
+static bool holds(void *context, const uint32_t *ids, unsigned count)
+{
+    struct writer *writer = context;
+    size_t len;
+    const char *text =
+        tokenizer_decode_into(writer->model->stacks[1].pipeline.tokenizer, (const int32_t *)ids,
+                              count, true, writer->room, writer->room_bytes, &len);
+    return engine_rules_broken(writer->rules, text, len) == NULL;
+}
+
+static enum err_code take_rules(struct writer *writer, const struct writing_input *input,
+                                struct arena *arena, struct err *err)
+{
+    const struct engine_model *model = writer->model;
+    writer->rules = input->rules;
+    if (writer->rules == NULL)
+        return ERR_OK;
+    writer->room_bytes = text_bytes(model, &input->config);
+    writer->room = arena_alloc_array(arena, 1, writer->room_bytes);
+    writer->check =
+        (struct output_check){.texts = &model->texts,
+                              .first = &model->first_texts,
+                              .skips_empty = tokenizer_strips(model->stacks[1].pipeline.tokenizer),
+                              .automaton_count = writer->rules->count,
+                              .holds = holds,
+                              .context = writer};
+    for (unsigned a = 0; a < writer->rules->count; a++)
+        writer->check.automata[a] = &writer->rules->automata[a];
+    return writer->room != NULL ? ERR_OK : err_no_memory(err, writer->room_bytes);
+}
+
 enum err_code engine_write_room(struct engine_result *out, const struct engine_model *model,
                                 const struct engine_input *input, struct arena *arena,
                                 struct err *err)
 {
     const struct spec *target = &model->stacks[1].spec;
     const struct generation_config *config = &input->writing->config;
-    const struct generation_options options = {
+    struct generation_options options = {
         .config = config, .kernels = model->stacks[1].kernels, .vocabulary = target->vocab_size};
     const size_t slots = generation_slots(config);
     const size_t cache = decoder_cache_bytes(target, input->tokens, slots);
@@ -142,13 +272,10 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     decoder_cache_place(&writer->cache, target, input->tokens, (unsigned)slots, memory);
     if (input->writing->aligns && !take_alignment(writer, target, config, arena))
         return err_no_memory(err, slots * input->tokens * sizeof(float));
+    if (take_rules(writer, input->writing, arena, err))
+        return err->code;
+    options.check = writer->rules != NULL ? &writer->check : NULL;
     return generation_begin(&writer->generation, &options, arena, err);
-}
-
-/* The longest text of a token, some bytes for U+FFFD in place of a byte that is no text. */
-static size_t text_bytes(const struct engine_model *model, const struct generation_config *config)
-{
-    return (size_t)config->new_max * ((size_t)model->token_bytes + 3) + 1;
 }
 
 void engine_write_need(const struct engine_model *model, const struct engine_writing *writing,
@@ -165,14 +292,15 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
                                ? 0
                                : (2 * slots + config.beams * (size_t)target->layers) * tokens;
     const size_t answer =
-        GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + 2 * text_bytes(model, &config) +
+        GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + text_bytes(model, &config) +
                                 (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
+    const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
     need->written = config.sequences * text_bytes(model, &config);
     need->written_tokens = config.new_max;
     need->answer = memory_sum(decoder_cache_bytes(target, tokens, slots),
                               generation_bytes(&config, target->vocab_size) +
                                   (tokens * target->source + aligned) * sizeof(float) +
-                                  sizeof(struct writer) + answer + few);
+                                  sizeof(struct writer) + answer + checked + few);
 }
 
 /* ---- steps ---- */
@@ -245,9 +373,11 @@ static void run(struct packed *packed)
         result->task = ENGINE_GENERATE;
         result->written++;
         result->is_done = code != ERR_OK || generation_rows(writer->generation, &open) == 0;
-        result->is_finite =
+        const bool is_found =
             code == ERR_OK && result->is_done && generation_result(writer->generation, 0, &best);
-        result->number = result->is_finite ? best.score : 0;
+        result->is_finite =
+            is_found || (code == ERR_OK && result->is_done && writer->rules != NULL);
+        result->number = is_found ? best.score : 0;
     }
     packed->count = packed->searches = 0;
 }
@@ -278,6 +408,42 @@ void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
         if (!results[r]->is_done)
             add(&packed, results[r]);
     run(&packed);
+}
+
+enum err_code engine_write_fix(const struct engine_model *model, struct engine_input *input,
+                               unsigned count, struct arena *arena, struct err *err)
+{
+    struct writing_input *writing = arena_alloc_array(arena, 1, sizeof *writing);
+    const unsigned most = sizes_of(model).positions;
+    if (count > GENERATION_NEW_MAX || (most > 0 && count > most))
+        return err_set(err, ERR_UNUSABLE, "%u tokens, the limit is %u", count,
+                       most > 0 && most < GENERATION_NEW_MAX ? most : GENERATION_NEW_MAX);
+    if (writing == NULL)
+        return err_no_memory(err, sizeof *writing);
+    writing->config = model->generation;
+    writing->config.new_max = count + 1; /* slots: the last of its tokens is not read */
+    writing->config.new_min = 0;
+    writing->config.beams = writing->config.sequences = 1;
+    input->writing = writing;
+    return ERR_OK;
+}
+
+void engine_write_teach(struct decoder_workspace *workspace, struct engine_result *result,
+                        const int32_t *ids, unsigned count, uint32_t *slots, float *logits)
+{
+    struct writer *writer = result->writer;
+    const struct stack *stack = &writer->model->stacks[1];
+    const unsigned vocabulary = stack->spec.vocab_size;
+    for (unsigned i = 0; i < count; i++) {
+        slots[i] = i;
+        const struct decoder_row row = {.cache = &writer->cache,
+                                        .token = i > 0 ? ids[i - 1]
+                                                       : (int32_t)writer->model->generation.start,
+                                        .before = i,
+                                        .slots = slots};
+        decoder_step(&stack->spec, &stack->weights, workspace, &row, 1);
+        memcpy(logits + (size_t)i * vocabulary, workspace->logits, vocabulary * sizeof *logits);
+    }
 }
 
 /* ---- texts ---- */
@@ -313,7 +479,22 @@ static enum err_code take_text(const struct writer *writer,
 
 bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text)
 {
-    return text->count >= input->writing->config.new_max;
+    return text->count >= engine_write_tokens_max(input);
+}
+
+/* Says why there is no text. */
+static enum err_code take_rejected(struct engine_result *result, struct engine_text *room,
+                                   struct arena *arena, struct err *err)
+{
+    struct writer *writer = result->writer;
+    struct generation_hypothesis found;
+    const bool is_there = generation_dropped(writer->generation, &found);
+    if (is_there && take_text(writer, &found, room, arena, err))
+        return err->code;
+    result->rejected = is_there ? room : NULL;
+    result->broken_rule =
+        engine_rules_broken(writer->rules, is_there ? room->text : "", is_there ? room->len : 0);
+    return ERR_OK;
 }
 
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
@@ -325,10 +506,14 @@ enum err_code engine_result_texts(struct engine_result *result, struct arena *ar
         return err_no_memory(err, GENERATION_BEAMS_MAX * sizeof *texts);
     result->texts = texts;
     result->text_count = 0;
+    result->rejected = NULL;
+    result->broken_rule = NULL;
     while (generation_result(result->writer->generation, result->text_count, &found)) {
         if (take_text(result->writer, &found, &texts[result->text_count], arena, err))
             return err->code;
         result->text_count++;
     }
+    if (result->text_count == 0 && result->writer->rules != NULL)
+        return take_rejected(result, texts, arena, err);
     return ERR_OK;
 }

@@ -1,4 +1,4 @@
-#include "engine/stack.h"
+#include "engine/engine_state.h"
 
 #include "engine/model/capture.h"
 #include "engine/model/embed.h"

@@ -31,6 +31,10 @@ static enum err_code open_all(void *target, struct err *err)
     const char *model = is_remote ? program->remote.identity.bytes : program->local.answers.digest;
     const struct engine_info *info =
         is_remote ? NULL : engine_describe(program->local.answers.engine);
+    options->local.format.texts = options->remote.format.texts =
+        asking_texts(&options->local.answers.asking, info != NULL && info->writes != NULL
+                                                         ? info->writes->config->sequences
+                                                         : program->remote.texts);
     if (info != NULL && (info->task == ENGINE_EMBED || info->row_size > 0) &&
         options->local.format.is_csv)
         return err_set(err, ERR_UNSUPPORTED,

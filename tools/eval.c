@@ -7,7 +7,7 @@
  * 2. With --against the second precision runs first. */
 #include "tools/eval/eval.h"
 #include "engine/cli/cli_main.h"
-#include "learn/eval/out_of_fold.h"
+#include "learn/eval/assessment.h"
 #include "learn/eval/unlike.h"
 
 #include <errno.h>

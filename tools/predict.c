@@ -33,9 +33,13 @@ struct predict {
     struct candidate_list labels; /* labels for a zero-shot model; none: its own */
     struct vector_form vector;
     struct engine_writing writing;
-    bool is_asked_to_write; /* an option of writing is given */
-    bool has_top_k;         /* --top-k is given */
+    struct input_list allowed; /* texts of --allow and --allowed */
+    bool has_allowed;          /* one of them is given */
+    bool is_asked_to_write;    /* an option of writing is given */
+    bool has_top_k;            /* --top-k is given */
     bool json, raw_logits;
+    int32_t *target_ids; /* [target_count] the text whose logits are asked for; NULL: none */
+    unsigned target_count;
     bool explain;
     struct explain_options how;
 
@@ -192,6 +196,36 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     return answer_words_method(value, &predict->how.method, err);
 }
 
+/* A JSON array of ids. */
+static enum err_code set_target(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    const struct doc_limits limits = {.depth_max = 1, .tokens_max = GENERATION_NEW_MAX + 2};
+    struct predict *predict = target;
+    struct json_t *list;
+    (void)option;
+    if (doc_parse(&list, value, strlen(value), &limits, err))
+        return err->code;
+    const size_t count = doc_array_count(list);
+    predict->target_ids = arena_alloc_array(&predict->arena, count + 1, sizeof(int32_t));
+    if (count == 0)
+        err_set(err, ERR_UNUSABLE, "expected a JSON array of token ids");
+    else if (predict->target_ids == NULL)
+        err_no_memory(err, count * sizeof(int32_t));
+    for (size_t i = 0; i < count && err->code == ERR_OK; i++) {
+        double id;
+        if (!doc_as_number(doc_array_item(list, i), &id) || id < 0 || id > INT32_MAX ||
+            id != floor(id))
+            err_set(err, ERR_UNUSABLE, "[%zu]: expected a token id", i);
+        else
+            predict->target_ids[i] = (int32_t)id;
+    }
+    predict->target_count = (unsigned)count;
+    predict->is_asked_to_write = true;
+    doc_free(list);
+    return err->code;
+}
+
 /* The row's tag is the member. */
 static enum err_code set_count(const struct cli_option *option, void *target, const char *value,
                                struct err *err)
@@ -230,6 +264,47 @@ static enum err_code set_language(const struct cli_option *option, void *target,
     else
         predict->writing.target_language = value;
     return ERR_OK;
+}
+
+static enum err_code set_pattern(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct predict *predict = target;
+    (void)option, (void)err;
+    predict->is_asked_to_write = true;
+    predict->writing.pattern = value;
+    predict->writing.pattern_len = strlen(value);
+    return ERR_OK;
+}
+
+static enum err_code allow(const struct cli_option *option, void *target, const char *value,
+                           struct err *err)
+{
+    struct predict *predict = target;
+    const struct listed_input text = {.text = value, .text_len = strlen(value)};
+    (void)option;
+    predict->is_asked_to_write = predict->has_allowed = true;
+    return input_list_add(&predict->allowed, &text, err);
+}
+
+static enum err_code allow_lines(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct predict *predict = target;
+    (void)option;
+    predict->is_asked_to_write = predict->has_allowed = true;
+    return input_list_add_lines(&predict->allowed, value, err);
+}
+
+static enum err_code set_checksum(const struct cli_option *option, void *target, const char *value,
+                                  struct err *err)
+{
+    struct predict *predict = target;
+    (void)option;
+    predict->is_asked_to_write = true;
+    if (engine_checksum_find(value, strlen(value), &predict->writing.checksum))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "expected " ENGINE_CHECKSUM_NAMES);
 }
 
 #define COUNT(member)                                                                              \
@@ -352,6 +427,29 @@ static const struct cli_option options[] = {
      .apply = set_language,
      .tag = 1,
      .help = "Writing: the language to write in."},
+    {.name = "pattern",
+     .type = CLI_OTHER,
+     .value = "REGEX",
+     .apply = set_pattern,
+     .help = "Writing: a regular expression that the whole text matches."},
+    {.name = "allow",
+     .type = CLI_OTHER,
+     .value = "S",
+     .apply = allow,
+     .help = "Writing: the text is this one, or another that is allowed."},
+    {.name = "allowed",
+     .type = CLI_OTHER,
+     .value = "F",
+     .apply = allow_lines,
+     .help = "Writing: the same for each line of the file that is not blank."},
+    {.name = "copy-numbers",
+     FIELD(writing.copies_numbers),
+     .help = "Writing: each number of the text stands in the source text."},
+    {.name = "checksum",
+     .type = CLI_OTHER,
+     .value = "NAME",
+     .apply = set_checksum,
+     .help = "Writing: the text ends with its check characters: " ENGINE_CHECKSUM_NAMES "."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -392,6 +490,12 @@ static const struct cli_option options[] = {
     {.name = "raw-logits",
      FIELD(raw_logits),
      .help = "As --json, and adds the logits and, for a text, the token ids."},
+    {.name = "target-ids",
+     .type = CLI_OTHER,
+     .value = "JSON",
+     .apply = set_target,
+     .help = "Writing, with --raw-logits: adds target_logits, those of this text's token ids (a "
+             "JSON array, without the start)."},
     CLI_ROW_DTYPE(struct predict, options.dtype),
     CLI_ROW_LINEAR_BACKEND(struct predict, options.linear_backend),
 };
@@ -422,6 +526,22 @@ static const struct engine_model *answering(const struct predict *predict)
 
 /* ---- output ---- */
 
+/* target_logits of the text whose ids are given. */
+static bool add_target(const struct predict *predict, const struct engine_input *input,
+                       struct json_t *object, struct err *err)
+{
+    struct arena arena;
+    const float *logits;
+    unsigned vocabulary;
+    bool ok = true;
+    arena_init(&arena);
+    if (!engine_teach(predict->session, input, predict->target_ids, predict->target_count, &arena,
+                      &logits, &vocabulary, err))
+        ok = answer_add_rows(object, "target_logits", logits, predict->target_count, vocabulary);
+    arena_deinit(&arena);
+    return ok;
+}
+
 static enum err_code print_json(const struct predict *predict, const struct listed_input *source,
                                 const struct engine_input *input,
                                 const struct explanation *explanation, struct err *err)
@@ -440,7 +560,8 @@ static enum err_code print_json(const struct predict *predict, const struct list
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
     if (ok && predict->raw_logits && info->task == ENGINE_GENERATE)
-        ok = answer_add_integers(object, "output_ids", predict->result.texts[0].ids,
+        ok = predict->result.text_count == 0 ||
+             answer_add_integers(object, "output_ids", predict->result.texts[0].ids,
                                  predict->result.texts[0].count);
     else if (ok && predict->raw_logits && predict->result.rows != NULL)
         ok = answer_add_rows(object, "logits", predict->result.rows,
@@ -449,10 +570,14 @@ static enum err_code print_json(const struct predict *predict, const struct list
         ok = answer_add_reals(object, "logits", predict->result.logits, info->label_count);
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
         ok = answer_add_integers(object, "ids", input->ids, input->tokens);
+    if (ok && predict->raw_logits && predict->target_ids != NULL)
+        ok = add_target(predict, input, object, err);
     if (ok && source->file != NULL)
         ok = answer_add_origin(object, source->file, source->line);
-    ok = ok && answer_print(object, stdout);
+    ok = ok && (err->code != ERR_OK || answer_print(object, stdout));
     doc_free(object);
+    if (err->code != ERR_OK)
+        return err_prefix(err, "target-ids: ");
     return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
 }
 
@@ -503,6 +628,8 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     vector_form_scale(&predict->vector, engine_describe(model), input, &predict->result);
     if (!predict->explain)
         return ERR_OK;
+    if (predict->result.task == ENGINE_GENERATE)
+        return engine_align(model, input, predict->result.texts, arena, explanation, err);
     const struct engine_source text = {
         .kind = ENGINE_TEXT, .bytes = predict->reader.text, .len = predict->reader.text_len};
     return engine_explain(model, &text, input, &predict->how, predict->result.label, arena,
@@ -534,13 +661,37 @@ static bool predict_one(struct predict *predict, unsigned index)
 
 /* ---- main ---- */
 
+/* Lists the texts of --allow and --allowed. */
+static enum err_code take_allowed(struct predict *predict, struct err *err)
+{
+    const struct input_list *list = &predict->allowed;
+    if (!predict->has_allowed)
+        return ERR_OK;
+    const char **texts = arena_alloc_array(&predict->arena, list->count + 1u, sizeof *texts);
+    if (texts == NULL)
+        return err_no_memory(err, list->count * sizeof *texts);
+    for (unsigned i = 0; i < list->count; i++) {
+        texts[i] = list->items[i].text;
+        if (strlen(texts[i]) != list->items[i].text_len)
+            return err_set(err, ERR_UNUSABLE, "%s:%u: a NUL in a text that is allowed",
+                           list->items[i].file, list->items[i].line);
+    }
+    predict->writing.allowed = texts;
+    predict->writing.allowed_count = list->count;
+    return ERR_OK;
+}
+
 static enum err_code check(struct predict *predict, struct err *err)
 {
     const bool asks = predict->reader.question.text != NULL;
     predict->json = predict->json || predict->raw_logits;
     predict->options.writes_texts = true;
-    if (predict->is_asked_to_write)
+    if (predict->target_ids != NULL && !predict->raw_logits)
+        return err_set(err, ERR_UNUSABLE, "--target-ids belongs to --raw-logits");
+    if (predict->is_asked_to_write || predict->writing.copies_numbers)
         predict->reader.writing = &predict->writing;
+    if (take_allowed(predict, err))
+        return err->code;
     if (predict->top_k == 0 && asks)
         return err_set(err, ERR_UNUSABLE, "--top-k all: with --question it is a number");
     if (predict->top_k == TOP_K_UNSET)
@@ -583,6 +734,10 @@ static enum err_code open_all(void *target, struct err *err)
             err, ERR_UNUSABLE,
             "--top-k: a model that writes has no labels; --num-return-sequences says how "
             "many texts are answered");
+    if (info->task == ENGINE_GENERATE && predict->explain) {
+        predict->writing.aligns = true;
+        predict->reader.writing = &predict->writing;
+    }
     if (vector_form_check(&predict->vector, info, err))
         return err_prefix(err, "%s: ", predict->dir);
     predict->reader.model = answering(predict);
@@ -609,6 +764,7 @@ static void close_all(void *target)
     candidate_list_close(&predict->labels);
     arena_deinit(&predict->arena);
     input_list_close(&predict->inputs);
+    input_list_close(&predict->allowed);
 }
 
 static const struct cli_program programs[] = {

@@ -50,6 +50,9 @@ static void show_plan(void *context, const struct trainer_plan *plan)
     if (plan->task == TRAIN_EMBED)
         fprintf(stderr, "%zu texts to learn, %zu to judge by, %zu pairs an epoch, %u epochs\n",
                 plan->train, plan->validation, plan->pairs, plan->epochs);
+    else if (plan->task == TRAIN_WRITE)
+        fprintf(stderr, "%zu texts to learn to write, %zu to judge by, %u epochs\n", plan->train,
+                plan->validation, plan->epochs);
     else
         fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u %s, %u epochs\n", plan->train,
                 plan->validation, plan->labels,
@@ -143,6 +146,8 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
         fprintf(stderr, "  nDCG@10 %.4f", epoch->ndcg);
     else if (display->task == TRAIN_TAG)
         fprintf(stderr, "  span F1 %.4f", epoch->span_f1);
+    else if (display->task == TRAIN_WRITE)
+        fprintf(stderr, "  exact %.4f  tokens %.4f", epoch->exact, epoch->accuracy);
     else if (display->task == TRAIN_REGRESS)
         fprintf(stderr, "  RMSE %.4g (the mean as answer: %.4g)", epoch->rmse, epoch->rmse_mean);
     else
@@ -222,6 +227,12 @@ static void show_next(const struct train_options *options, const struct trainer_
     }
     cli_print_serve(out);
     fputs("                  serve it\n", stderr);
+    if (result->task == TRAIN_WRITE) {
+        print_command("      ", "-predict", out);
+        fprintf(stderr, " --%s --json    write a text\n",
+                result->is_image ? "image FILE" : "text-file FILE");
+        return;
+    }
     print_command("      ", "-eval", out);
     fputs(" --data FRESH", stderr);
     print_fields(options);
@@ -269,6 +280,9 @@ static void show_end(const struct train_options *options, const struct trainer_r
             "%.1f %% of the spans, of which %.1f %% right\nreport: %s/report.html\n",
             found->span_f1, found->span_macro_f1, 100 * found->exact, 100 * found->automatic,
             100 * found->right, options->out);
+    else if (found->judged && result->task == TRAIN_WRITE)
+        fprintf(stderr, "written exactly: %.2f %% of the texts\nreport: %s/report.json\n",
+                100 * found->exact, options->out);
     else if (found->judged && result->task == TRAIN_REGRESS)
         show_errors(options, &found->errors);
     else if (found->judged)

@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
+#include "engine/decide/extraction.h"
 #include "engine/model/attention_stats.h"
 
 #include <jansson.h>
@@ -460,22 +461,54 @@ static void add_judgement(struct builder *reply, const struct answer *answer)
         add(reply, "ood_rank", json_real((double)judgement->ood_rank));
 }
 
-/* The best text, and the others if more than one was asked for. */
+/* For each token of the text where the model looked. */
+static json_t *alignment_of(const struct explanation *explanation)
+{
+    const size_t sources = explanation->words != NULL
+                               ? explanation->word_count
+                               : (size_t)explanation->view.rows * explanation->view.columns;
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < explanation->aligned_count; i++) {
+        const struct aligned_token *token = &explanation->aligned[i];
+        struct builder out = build();
+        add(&out, "text", json_stringn(token->text, token->len));
+        add(&out, "weights", reals(token->weights, sources));
+        append(array, &failed, built(&out));
+    }
+    return whole(array, failed);
+}
+
+/* A text that was written, as {"output", "score"}. */
+static json_t *written(const struct engine_text *text)
+{
+    struct builder row = build();
+    add(&row, "output", json_stringn(text->text, text->len));
+    add(&row, "score", json_real((double)text->score));
+    return built(&row);
+}
+
+/* The best text, and the others if more than one was asked for; or why there is none. */
 static void add_texts(struct builder *reply, const struct answer *answer)
 {
     const struct engine_result *result = &answer->result;
+    if (result->text_count == 0) {
+        add(reply, "output", json_null());
+        add(reply, "broken_rule", json_string(result->broken_rule));
+        if (result->rejected != NULL)
+            add(reply, "rejected", written(result->rejected));
+        return;
+    }
     json_t *others = result->text_count > 1 ? json_array() : NULL;
     bool failed = result->text_count > 1 && others == NULL;
     add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
     add(reply, "score", json_real((double)result->texts[0].score));
-    for (unsigned i = 1; !failed && i < result->text_count; i++) {
-        struct builder row = build();
-        add(&row, "output", json_stringn(result->texts[i].text, result->texts[i].len));
-        add(&row, "score", json_real((double)result->texts[i].score));
-        append(others, &failed, built(&row));
-    }
+    for (unsigned i = 1; !failed && i < result->text_count; i++)
+        append(others, &failed, written(&result->texts[i]));
     if (result->text_count > 1)
         add(reply, "alternatives", whole(others, failed));
+    if (answer->explanation != NULL)
+        add(reply, "alignment", alignment_of(answer->explanation));
 }
 
 /* The members that a task has of its own. */
@@ -657,6 +690,33 @@ static void add_reading(struct builder *model, const struct engine_info *info)
     }
 }
 
+/* The decoder, and what counts where a request says nothing. */
+static json_t *writes_of(const struct engine_writes *writes)
+{
+    static const char *const stopping[] = {
+        [STOPPING_ESTIMATED] = "estimated", [STOPPING_EARLY] = "early", [STOPPING_NEVER] = "never"};
+    const struct generation_config *config = writes->config;
+    struct builder out = build();
+    add(&out, "family", json_string(writes->family));
+    add_count(&out, "layers", writes->layers);
+    add_count(&out, "heads", writes->heads);
+    add_count(&out, "hidden_size", writes->hidden_size);
+    add_count(&out, "intermediate_size", writes->intermediate_size);
+    add_count(&out, "vocab_size", writes->vocab_size);
+    add_count(&out, "new_tokens_max", writes->new_tokens_max);
+    add_count(&out, "cache_token_bytes", writes->cache_token_bytes);
+    add_count(&out, "max_new_tokens", config->new_max);
+    add_count(&out, "min_new_tokens", config->new_min);
+    add_count(&out, "num_beams", config->beams);
+    add_count(&out, "num_return_sequences", config->sequences);
+    add_count(&out, "no_repeat_ngram_size", config->no_repeat);
+    add(&out, "length_penalty", json_real(config->length_penalty));
+    add(&out, "early_stopping", json_string_nocheck(stopping[config->early_stopping]));
+    add(&out, "source_languages", texts(writes->source_languages, writes->source_language_count));
+    add(&out, "target_languages", texts(writes->target_languages, writes->target_language_count));
+    return built(&out);
+}
+
 struct json_t *answer_index(const struct index_info *info)
 {
     struct builder index = build();
@@ -709,6 +769,8 @@ struct json_t *answer_model(const struct engine_info *info)
         add(&model, "similarity", json_string_nocheck(info->similarity));
         add(&model, "prompts", texts(info->prompts, info->prompt_count));
     }
+    if (info->writes != NULL)
+        add(&model, "writes", writes_of(info->writes));
     if (info->task == ENGINE_FILL)
         add(&model, "mask_token", text_or_null(info->mask_token));
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));

@@ -49,7 +49,10 @@ struct json_t *answer_similar(const struct answer_neighbours *neighbours);
  * {"text", "score", "start", "end"} (null: there is none) and, with several asked for, "answers":
  * [...], or of an embedding "embedding" and "dimensions" ("encoding", if it is not float; of lines
  * or tokens "chunks": [{"start", "end", "embedding"}], null for a line without a token, and start
- * and end null for a token that the text does not have) without a decision;
+ * and end null for a token that the text does not have) without a decision, or of a text that is
+ * written "output" and "score" and, with several asked for, "alternatives": [{"output", "score"}],
+ * and where no text obeys the rules of the request "output": null, "broken_rule" and "rejected":
+ * {"output", "score"} (left out: there is none);
  * "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known, "truncated"
  * if so, "windows" of a text that has them, "tokens" {"of", "kept"} of a model that leaves some
  * out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?, "words",

@@ -7,6 +7,9 @@
 #include "engine/base/err.h"
 #include "engine/engine.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+
 struct elided;
 struct json_t; /* jansson's */
 
@@ -19,6 +22,16 @@ enum err_code codec_writing_read(struct engine_writing **out, const struct json_
 /* Sets an option of a query; *is_one says that it is one of these. ERR_UNUSABLE, as above. */
 enum err_code codec_writing_set(struct engine_writing **out, const char *name, const char *value,
                                 bool *is_one, struct arena *arena, struct err *err);
+
+/* The same for a program's option, whose texts are borrowed; `allowed` is none of them. *out begins
+ * with all not said.
+ * ERR_UNUSABLE says what is expected, without the name. */
+enum err_code codec_writing_word(struct engine_writing *out, const char *name, const char *word,
+                                 bool *is_one, struct err *err);
+
+/* Prints what is said as members of a request, each with a comma behind it. False if there is no
+ * memory, or the file cannot be written. */
+bool codec_writing_print(const struct engine_writing *writing, FILE *file);
 
 /* Adds the options of a query to those of the body beside it. ERR_UNUSABLE names one that the body
  * has with another value. */

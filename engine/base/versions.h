@@ -1,5 +1,5 @@
 /* versions.h - the versions of external libraries that attnd works with, in one table, except
- * libmicrohttpd's (server/http/library.h).
+ * libmicrohttpd's (server/http/library.c).
  *
  *     if (versions_check(&err))                                 what this program is linked with
  *         return err.code;

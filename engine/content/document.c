@@ -111,6 +111,10 @@ static const char *const request_names[] = {"text",
                                             "length_penalty",
                                             "source_language",
                                             "target_language",
+                                            "pattern",
+                                            "allowed",
+                                            "copy_numbers",
+                                            "checksum",
                                             "keep",
                                             "similar"};
 enum { INPUT_NAMES = 3 };

@@ -1,5 +1,5 @@
 /* drift_reference.h - what a model's answers were like on its validation inputs: attnd.json's
- * "reference", against which live predictions are compared (psi.h).
+ * "reference", against which live predictions are compared (statistics.h).
  *
  *     "reference": {"count": 1000, "labels": {"Center": 0.2, "none": 0.8},
  *                   "score": {"edges": [0.7, 0.9], "shares": [0.1, 0.3, 0.6]},
@@ -17,7 +17,7 @@
  * A value belongs to the bin of as many edges as do not exceed it. Labels are taken together, the
  * rarest last, until a bin has DRIFT_SHARE_MIN of the inputs, and DRIFT_BIN_INPUTS of them:
  * bins of fewer would be empty in most windows, and PSI's mean and spread are then not those that
- * psi.h corrects for (at least five expected in a bin: Cochran 1954).
+ * statistics.h corrects for (at least five expected in a bin: Cochran 1954).
  *
  * Threads: immutable after drift_reference_read. Owned by the arena.
  */
@@ -26,7 +26,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/statistics/psi.h"
+#include "engine/statistics/statistics.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "engine/decide/neighbours.h"
+#include "engine/decide/ood.h"
 
 #include "engine/tensor/dot.h"
 

@@ -12,6 +12,7 @@ static const char *const names[EXPLAIN_METHODS] = {
     [EXPLAIN_ATTENTION] = "attention",
     [EXPLAIN_GRADIENT] = "gradient",
     [EXPLAIN_GRADIENT_LAST] = "gradient-last",
+    [EXPLAIN_ALIGNMENT] = "alignment",
 };
 
 const char *method_name(enum explain_method method)
@@ -31,5 +32,5 @@ bool method_find(const char *name, enum explain_method *method)
 
 const char *method_names(void)
 {
-    return "rollout, attention, gradient, gradient-last";
+    return "rollout, attention, gradient, gradient-last, alignment";
 }

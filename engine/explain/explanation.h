@@ -18,6 +18,9 @@ enum explain_method {
     EXPLAIN_ATTENTION,     /* "attention": attention of the last layer (attention_map.h) */
     EXPLAIN_GRADIENT,      /* "gradient": attention weighted with one class's gradient */
     EXPLAIN_GRADIENT_LAST, /* "gradient-last": the same, of the last layer's tokens */
+    EXPLAIN_LABEL_METHODS, /* the ones above explain a label */
+    EXPLAIN_ALIGNMENT = EXPLAIN_LABEL_METHODS, /* "alignment": where a model that writes looked for
+                                                  each token */
     EXPLAIN_METHODS,
     EXPLAIN_DEFAULT = EXPLAIN_METHODS, /* the most faithful one by measurement: method_default */
 };
@@ -69,6 +72,14 @@ struct patch_box {
     float relevance;
 };
 
+/* A token of a text that was written. */
+struct aligned_token {
+    const char *text; /* [len] what it adds to the text, whole characters; may be empty */
+    size_t len;
+    const float *weights; /* [words] or [rows x columns] attention of its step, mean over heads and
+                             layers; special tokens of the source have the rest to one */
+};
+
 struct explanation {
     enum explain_method method; /* never EXPLAIN_DEFAULT */
     unsigned layer;             /* 0: all layers, or the last */
@@ -93,6 +104,10 @@ struct explanation {
     struct patch_box boxes[EXPLANATION_BOXES]; /* the most relevant first */
     unsigned box_count;
     const char *overlay; /* a heat map as base64, if it was asked for; else NULL */
+
+    /* For a text that was written; words or patches then have the mean over its tokens. */
+    const struct aligned_token *aligned; /* [aligned_count] in the order of its ids */
+    unsigned aligned_count;
 };
 
 #endif

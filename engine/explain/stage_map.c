@@ -1,4 +1,4 @@
-#include "engine/explain/stage_map.h"
+#include "engine/explain/attention_map.h"
 
 #include "engine/explain/gradient.h"
 

@@ -68,15 +68,26 @@ enum err_code automaton_words(struct automaton *out, const char *name,
 enum err_code automaton_numbers(struct automaton *out, const char *name,
                                 struct automaton_text source, struct arena *arena, struct err *err);
 
-/* Takes a table's bytes from the arena, with all steps to the dead state and no state accepting.
- * ERR_UNUSABLE, which calls the automaton `name`, for a table over AUTOMATON_BYTES_MAX. */
-enum err_code automaton_table(struct automaton *out, const char *name, unsigned states,
-                              unsigned classes, uint16_t **next, uint8_t **accepts,
-                              struct arena *arena, struct err *err);
+/* Bytes that this takes from the arena; 0: it is refused. */
+size_t automaton_numbers_bytes(struct automaton_text source);
+/* Bytes of an automaton: words have at most a state for each byte and two more, and a class for
+ * each kind of byte and one more. */
+static inline size_t automaton_bytes(size_t states, size_t classes)
+{
+    return states * classes * sizeof(uint16_t) + states + 2 * (size_t)ARENA_ALIGNMENT;
+}
 
-/* Makes the automaton take one space more in front of its texts: a decoder of SentencePiece drops
- * it. ERR_UNUSABLE, which calls it `name`, beyond the limits. */
-enum err_code automaton_skip_space(struct automaton *automaton, const char *name,
-                                   struct arena *arena, struct err *err);
+/* Takes a table's bytes from the arena, with all steps to the dead state and no state accepting.
+ * ERR_UNUSABLE, which calls the automaton `name`, for a table over bytes_max. */
+enum err_code automaton_table(struct automaton *out, const char *name, unsigned states,
+                              unsigned classes, size_t bytes_max, uint16_t **next,
+                              uint8_t **accepts, struct arena *arena, struct err *err);
+
+/* Accepts the texts of `old` that neither begin nor end with white space of ASCII (that of Python's
+ * str.strip): a tokenizer that strips writes no others. ERR_UNUSABLE, which calls it `name`, if
+ * there are none, or for a table over bytes_max. Linear in the table; takes twice its bytes while
+ * it runs. */
+enum err_code automaton_trim(struct automaton *out, const struct automaton *old, const char *name,
+                             size_t bytes_max, struct arena *arena, struct err *err);
 
 #endif

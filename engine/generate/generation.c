@@ -58,6 +58,7 @@ struct generation {
     struct scale scales[GENERATION_BEAMS_MAX];
     struct beam beams[GENERATION_BEAMS_MAX];
     struct finished finished[GENERATION_BEAMS_MAX], dropped;
+    bool is_dropped_whole; /* the dropped one may end where it does */
 };
 
 /* A candidate for the next token. */
@@ -258,8 +259,9 @@ static void ban_unchecked(const struct generation *generation, unsigned row, flo
     if (check == NULL || check->automaton_count == 0)
         return;
     output_check_first_bytes(check, &generation->states[row], is_first);
-    const char *bytes = check->texts->bytes;
-    const uint32_t *offset = check->texts->offset;
+    const struct token_texts *texts = output_check_texts(check, &generation->states[row]);
+    const char *bytes = texts->bytes;
+    const uint32_t *offset = texts->offset;
     for (uint32_t token = 0; token < generation->options.vocabulary; token++) {
         const bool is_dead =
             offset[token] < offset[token + 1] && !is_first[(unsigned char)bytes[offset[token]]];
@@ -373,8 +375,19 @@ static bool all_finished(const struct generation *generation)
     return all;
 }
 
-/* True if the text of an ended candidate may end, and is what `holds` takes; one that is not may be
- * the best of those that were dropped. */
+/* Keeps the best hypothesis that is dropped: a whole text before one that is cut. */
+static void drop(struct generation *generation, struct finished finished, bool is_whole)
+{
+    const struct finished *kept = &generation->dropped;
+    if (kept->is_one &&
+        (generation->is_dropped_whole != is_whole ? !is_whole : finished.score <= kept->score))
+        return;
+    generation->dropped = finished;
+    generation->is_dropped_whole = is_whole;
+}
+
+/* True if the text of an ended candidate may end, and is what `holds` takes; one that is not is
+ * dropped. */
 static bool finishes(struct generation *generation, const struct candidate *candidate)
 {
     const struct output_check *check = generation->options.check;
@@ -386,17 +399,16 @@ static bool finishes(struct generation *generation, const struct candidate *cand
         state = generation->states[candidate->row];
     else if (!advance(generation, candidate->row, candidate->token, &state))
         return false;
-    if (!candidate->is_one || !output_check_ends(check, &state))
+    if (!candidate->is_one)
         return false;
-    if (check->holds == NULL)
-        return true;
+    const bool is_whole = output_check_ends(check, &state);
     const unsigned count = trace(generation, slot_of(generation, generation->step, candidate->row));
     generation->ids[count] = candidate->token;
-    if (check->holds(check->context, generation->ids + 1, count))
+    if (is_whole &&
+        (check->holds == NULL || check->holds(check->context, generation->ids + 1, count)))
         return true;
     const float score = score_of(config, candidate->sum, count);
-    if (!generation->dropped.is_one || score > generation->dropped.score)
-        generation->dropped = finished_of(generation, candidate, score);
+    drop(generation, finished_of(generation, candidate, score), is_whole);
     return false;
 }
 
@@ -494,6 +506,24 @@ static bool may_improve(const struct generation *generation)
     return is_better;
 }
 
+/* The best row of this step, with which no token goes on, is dropped; it was at `sum`. */
+static void drop_row(struct generation *generation, struct beam beam)
+{
+    const struct node *node = &generation->nodes[slot_of(generation, generation->step, beam.row)];
+    if (generation->options.check == NULL || generation->step == 0)
+        return;
+    const float score = score_of(generation->options.config, beam.sum, generation->step);
+    drop(generation,
+         (struct finished){.score = score,
+                           .sum = beam.sum,
+                           .probability = node->probability,
+                           .parent = node->parent,
+                           .token = node->token,
+                           .count = generation->step,
+                           .is_one = true},
+         false);
+}
+
 static bool has_ended(struct generation *generation, const struct candidate *candidates,
                       unsigned count)
 {
@@ -519,6 +549,7 @@ enum err_code generation_take(struct generation *generation, float *logits, size
     struct candidate candidates[MERGED_MAX];
     const unsigned count = is_greedy ? 1 : generation_candidates(config);
     const unsigned rows = generation->row_count;
+    const struct beam best = generation->beams[0];
     struct top_k top;
     generation->row_count = 0;
     for (unsigned r = 0; r < rows; r++)
@@ -530,6 +561,8 @@ enum err_code generation_take(struct generation *generation, float *logits, size
     top_k_end(&top);
     for (unsigned c = 0; c < count; c++)
         candidates[c] = candidate_of(generation, logits, stride, &generation->top[c]);
+    if (!candidates[0].is_one)
+        drop_row(generation, best);
     update_finished(generation, candidates, count);
     if (generation->step + 1 < config->new_max)
         go_on(generation, candidates, count);

@@ -25,7 +25,7 @@
  * Greedy search takes the largest logit. Ties are those of torch.topk (top_k.h) and torch.argmax.
  *
  * With a check (output_check.h), a token is banned if no accepted text goes on like that, a
- * hypothesis that must end where no text may end is none, and one that does not hold is dropped.
+ * hypothesis that must end where no text may end is dropped, and so is one that does not hold.
  *
  * Threads: one at a time.
  */
@@ -96,7 +96,8 @@ enum err_code generation_take(struct generation *generation, float *logits, size
 bool generation_result(struct generation *generation, unsigned index,
                        struct generation_hypothesis *out);
 
-/* The best hypothesis that was dropped because it did not hold. False: there is none. */
+/* The best hypothesis that was dropped: the best of those that did not hold or, if there are none,
+ * of those that were cut or that no token of the vocabulary goes on with. False: there is none. */
 bool generation_dropped(struct generation *generation, struct generation_hypothesis *out);
 
 #endif

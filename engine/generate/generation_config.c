@@ -453,10 +453,7 @@ enum err_code generation_config_ask(struct generation_config *config,
                                     const struct generation_request *request,
                                     const struct generation_model *model, struct err *err)
 {
-    const unsigned positions = model->positions;
-    const unsigned most =
-        positions > 0 && positions < GENERATION_NEW_MAX ? positions : GENERATION_NEW_MAX;
-    const unsigned beams_max = GENERATION_BEAMS_MAX;
+    const unsigned most = generation_new_max(model), beams_max = GENERATION_BEAMS_MAX;
     if (ask_integer("max_new_tokens", request->max_new_tokens, 1, most, &config->new_max, err) ||
         ask_integer("min_new_tokens", request->min_new_tokens, 0, config->new_max, &config->new_min,
                     err) ||

@@ -95,6 +95,13 @@ enum err_code generation_config_ask(struct generation_config *config,
                                     const struct generation_request *request,
                                     const struct generation_model *model, struct err *err);
 
+/* Most new tokens that a request may ask for. */
+static inline unsigned generation_new_max(const struct generation_model *model)
+{
+    return model->positions > 0 && model->positions < GENERATION_NEW_MAX ? model->positions
+                                                                         : GENERATION_NEW_MAX;
+}
+
 /* Candidates of a step: as many for each beam as it has end tokens, and one more. */
 static inline unsigned generation_candidates(const struct generation_config *config)
 {

@@ -28,6 +28,9 @@ struct token_texts {
 
 struct output_check {
     const struct token_texts *texts; /* may be NULL if there are no automata */
+    const struct token_texts *first; /* of the text's first token: it may lose the space in front.
+                                        NULL: as the others */
+    bool skips_empty;                /* behind a token that added nothing comes a first one again */
     const struct automaton *automata[OUTPUT_AUTOMATA_MAX];
     unsigned automaton_count;
     /* Asked at the end of a hypothesis, whose ids do not have the start and may have the end: true
@@ -38,15 +41,23 @@ struct output_check {
 
 struct output_state {
     uint16_t at[OUTPUT_AUTOMATA_MAX];
+    bool has_first; /* the next token is not the text's first */
 };
 
 static inline void output_check_start(const struct output_check *check, struct output_state *state)
 {
     for (unsigned a = 0; a < check->automaton_count; a++)
         state->at[a] = AUTOMATON_START;
+    state->has_first = false;
 }
 
-/* True if the token adds nothing to the text. */
+static inline const struct token_texts *output_check_texts(const struct output_check *check,
+                                                           const struct output_state *state)
+{
+    return state->has_first || check->first == NULL ? check->texts : check->first;
+}
+
+/* True if the token adds nothing to any text. */
 static inline bool output_check_is_silent(const struct output_check *check, uint32_t token)
 {
     return check->automaton_count > 0 &&
@@ -58,12 +69,16 @@ static inline bool output_check_step(const struct output_check *check, struct ou
                                      uint32_t token)
 {
     bool is_alive = true;
+    if (check->automaton_count == 0)
+        return true;
+    const struct token_texts *texts = output_check_texts(check, state);
+    const uint32_t begin = texts->offset[token], end = texts->offset[token + 1];
     for (unsigned a = 0; a < check->automaton_count && is_alive; a++) {
-        const uint32_t begin = check->texts->offset[token], end = check->texts->offset[token + 1];
         state->at[a] = (uint16_t)automaton_walk(check->automata[a], state->at[a],
-                                                check->texts->bytes + begin, end - begin);
+                                                texts->bytes + begin, end - begin);
         is_alive = state->at[a] != AUTOMATON_DEAD;
     }
+    state->has_first = state->has_first || end > begin || !check->skips_empty;
     return is_alive;
 }
 

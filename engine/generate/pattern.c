@@ -160,6 +160,11 @@ static enum err_code make_states(struct maker *maker)
     return ERR_OK;
 }
 
+size_t pattern_compile_bytes(void)
+{
+    return sizeof(struct maker);
+}
+
 enum err_code pattern_compile(struct automaton *out, const char *name, const char *pattern,
                               size_t len, struct arena *arena, struct err *err)
 {
@@ -186,8 +191,8 @@ enum err_code pattern_compile(struct automaton *out, const char *name, const cha
     if (pattern_parts_read(&maker->parts, name, pattern, len, err))
         goto out;
     classify(maker, out->class_of);
-    if (make_states(maker) ||
-        automaton_table(out, name, maker->states, maker->classes, &next, &accepts, arena, err))
+    if (make_states(maker) || automaton_table(out, name, maker->states, maker->classes,
+                                              PATTERN_TABLE_MAX, &next, &accepts, arena, err))
         goto out;
     memcpy(next, maker->next, (size_t)maker->states * maker->classes * sizeof *next);
     for (unsigned state = AUTOMATON_START; state < maker->states; state++)

@@ -35,13 +35,15 @@ enum {
     PATTERN_PARTS_MAX = 32768,   /* states of Thompson's construction */
     PATTERN_REPEAT_MAX = 1000,   /* in braces */
     PATTERN_NESTING_MAX = 64,    /* of groups */
+    PATTERN_TABLE_MAX = 1 << 20, /* bytes of the automaton's steps */
     PATTERN_WORK_MAX = 16 << 20, /* parts looked at while sets are made, some tens of ms */
 };
 
 /* Compiles pattern[len], which error texts call `name`. ERR_UNUSABLE, with the byte offset or the
- * limit that is exceeded; the text never contains the pattern. Takes 5 MB while it runs, and from
- * the arena the table: at most PATTERN_STATES_MAX x 256 x 2 bytes. */
+ * limit that is exceeded; the text never contains the pattern. Takes pattern_compile_bytes, 5 MB,
+ * while it runs, and from the arena the table: at most PATTERN_TABLE_MAX and a byte a state. */
 enum err_code pattern_compile(struct automaton *out, const char *name, const char *pattern,
                               size_t len, struct arena *arena, struct err *err);
+size_t pattern_compile_bytes(void);
 
 #endif

@@ -18,7 +18,7 @@
  * the head reads: [rows x spec_head_tokens, D]. Other tokens are only keys and values in the last
  * block, which saves three quarters of it. If the head reads all tokens, the states are in the
  * batch's order. In a family with stages it runs the layers of one stage, `spec` from spec_at:
- * engine/stack.h. */
+ * engine/engine_state.h. */
 void encoder_run(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace);
 

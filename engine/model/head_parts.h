@@ -1,5 +1,5 @@
 /* head_parts.h - the parts of a model from the head's file (format/head_file.h): examples that its
- * OOD score compares with (decide/neighbours.h), a table of n-grams (ngrams/ngram_table.h), and a
+ * OOD score compares with (decide/ood.h), a table of n-grams (ngrams/ngram_table.h), and a
  * classifier that also reads the mean of the tokens:
  *
  *     logits = W_c features + W_m mean + b

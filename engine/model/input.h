@@ -14,7 +14,7 @@ struct engine_model;   /* engine.h */
 struct question_input; /* prepare/question.h */
 struct writing_input;  /* engine_write.c */
 
-/* A part of a text that has a vector of its own: a line, by the rule of prepare/lines.h, or a
+/* A part of a text that has a vector of its own: a line, by the rule of prepare/lines.c, or a
  * token. */
 struct input_part {
     unsigned first, end;  /* its tokens; the same: a line has none */
@@ -34,7 +34,7 @@ struct engine_input {
     unsigned skipped;              /* text: first tokens that an embedding does not pool */
     unsigned pair_at;              /* text: first token of a pair's second text; 0: a single text */
     const bool *continued;         /* text: [tokens] continues the word of the token before; for a
-                                      model that tags by the rule of prepare/tags.h */
+                                      model that tags by the rule of prepare/tags.c */
     const unsigned *order; /* tags: [order_count] the text's tokens, each once, in the window
                                       that reads most around it (engine_input_token); else NULL */
     unsigned order_count;

@@ -260,12 +260,15 @@ static enum err_code read_positions(struct spec *spec, const struct json_t *conf
     get_size(config, key, SIZE_LIMIT, either(family->default_positions, 512), &spec->positions,
              err);
     const bool is_computed = family->position_table == POSITIONS_SINES_FAIRSEQ;
-    const unsigned pad_max = is_computed ? SIZE_LIMIT : spec->vocab_size - 1;
-    if (family->positions == POSITION_PAST_PAD && family->key_pad != NULL)
+    const bool counts_pads = family->positions == POSITION_PAST_PAD;
+    const unsigned pad_max = !counts_pads  ? VOCAB_LIMIT
+                             : is_computed ? SIZE_LIMIT
+                                           : spec->vocab_size - 1;
+    if ((counts_pads || family->pads_words) && family->key_pad != NULL)
         doc_get_integer(config, "$", family->key_pad, 0, pad_max, &pad, err);
     if (err->code != ERR_OK)
         return err->code;
-    if (family->positions == POSITION_PAST_PAD)
+    if (counts_pads || family->pads_words)
         spec->pad_id = (unsigned)pad;
     if (spec->positions < 3)
         return err_set(err, ERR_UNSUPPORTED, "%s must be at least 3", key);

@@ -7,7 +7,7 @@
  * over the blocks except the first, whose input tokens have not yet seen each other (with a single
  * block, that one counts; with stages, the blocks of the last stage count), and except blocks
  * that do not read all tokens (struct token_pruning). Inputs are compared by the cosine of their
- * means: decide/neighbours.h.
+ * means: decide/ood.h.
  *
  * An image has four means, one after the other, each over the patches in one of four rings around
  * its centre. One mean over all patches has no positions; rings have, and stay the same when the

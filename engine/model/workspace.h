@@ -57,7 +57,7 @@ struct token_choice {
     unsigned *chosen; /* [T] tokens of a sequence that stay, from its offset on */
 };
 
-/* A stage has it (engine/stack.h); in a family without stages all is zero. */
+/* A stage has it (struct stack); in a family without stages all is zero. */
 struct stage_workspace {
     struct patch_windows windows; /* sequences are windows while the stage runs, and images before
                                      and after */

@@ -1,4 +1,4 @@
-#include "engine/prepare/lines.h"
+#include "engine/prepare/pipeline.h"
 
 #include "engine/base/utf8.h"
 

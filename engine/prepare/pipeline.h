@@ -14,11 +14,53 @@
 #ifndef ATTND_ENGINE_PREPARE_PIPELINE_H
 #define ATTND_ENGINE_PREPARE_PIPELINE_H
 
+#include "engine/base/arena.h"
+#include "engine/base/err.h"
 #include "engine/model/input.h"
 #include "engine/model/spec.h"
-#include "engine/prepare/windows.h"
 #include "engine/text/tokenizer.h"
 #include "engine/vision/preprocess.h"
+
+/* A text that is longer than the model, as windows that the model reads one by one.
+ *
+ *     [CLS] 1 2 3 4 5 6 7 8 [SEP]     with windows of 6 and a stride of 3 becomes
+ *     [CLS] 1 2 3 4 [SEP]   [CLS] 4 5 6 7 [SEP]   [CLS] 5 6 7 8 [SEP]
+ *
+ *     windows_cut(&encoding, &shape, &arena, &input, &err);
+ *
+ * The last window ends with the text and is full like the others: it may overlap more with the one
+ * before. A text that fits is one window, the encoding itself.
+ *
+ * Threads: pure functions.
+ */
+
+/* Each window has at most `room` tokens of the text, and one special token at each end. */
+struct windows_shape {
+    unsigned room, stride; /* 1 <= stride <= room */
+};
+
+/* A smaller stride is refused: the same text would be read more often than this. */
+enum { WINDOWS_OVERLAP_MAX = 4 };
+
+/* A stride of 0: windows without overlap. ERR_UNSUPPORTED for one that room does not allow. */
+enum err_code windows_shape_make(struct windows_shape *out, unsigned room, unsigned stride,
+                                 struct err *err);
+
+/* Returns the number of windows of a text with so many tokens, special ones not counted. */
+unsigned windows_count(const struct windows_shape *shape, unsigned tokens);
+
+/* The first token of window `window` of `count`, counted as above. */
+unsigned windows_first(const struct windows_shape *shape, unsigned tokens, unsigned window,
+                       unsigned count);
+
+/* All of an encoding as one window; the input shares its arrays. */
+struct engine_input windows_whole(const struct encoding *whole);
+
+/* `whole` begins and ends with a special token. The input shares its arrays if one window is
+ * enough; else they are in the arena, at most windows_bytes of it. ERR_NO_MEMORY. */
+enum err_code windows_cut(const struct encoding *whole, const struct windows_shape *shape,
+                          struct arena *arena, struct engine_input *out, struct err *err);
+size_t windows_bytes(const struct windows_shape *shape, unsigned tokens);
 
 struct pipeline {
     const struct spec *spec;       /* the caller's */
@@ -101,5 +143,47 @@ enum err_code pipeline_patches(const struct pipeline *pipeline, const struct ima
                                struct err *err);
 /* Upper bound of what that takes of `arena`, at the model's own size and in its views. */
 size_t pipeline_patches_bytes(const struct pipeline *pipeline);
+
+/* The lines of a text that is embedded as a whole, each with a vector of its own (late
+ * chunking; Gunther et al. 2024, arXiv 2409.04701): every token has attended to the whole text, and
+ * a line's vector is pooled from its tokens alone.
+ *
+ *     lines_cut(text, len, shift, most, &arena, &input, &err);
+ *
+ * A line ends before a line feed, and before a carriage return that stands in front of it. A token
+ * belongs to the line where its last character is; one that ends with the line break, the tokens of
+ * the prompt, and the special ones around the text belong to none. A line may have no token.
+ *
+ * Threads: pure functions.
+ */
+
+/* Lines of a text; `most` + 1 if there are more than that. */
+size_t lines_count(const char *text, size_t len, size_t most);
+
+/* Fills input->parts, for an input without windows. text [len] is the client's, valid UTF-8; shift:
+ * pipeline_text's. ERR_TOO_LARGE if not all of the text was read, or it has more than `most` lines;
+ * ERR_NO_MEMORY. */
+enum err_code lines_cut(const char *text, size_t len, int64_t shift, unsigned most,
+                        struct arena *arena, struct engine_input *input, struct err *err);
+
+/* Prepares a text for a model that tags each token: where each token of the text is read,
+ * and which tokens are one word.
+ *
+ *     tags_order(&pipeline, text, len, &arena, &input, &err);     behind windows_cut
+ *
+ * Words are those of transformers' TokenClassificationPipeline. If pieces that continue a word
+ * begin with a mark ("##"), a token continues one if its string has another length than its part of
+ * the text; the unknown token never does. Else it does if there is no space at or just before its
+ * start.
+ *
+ * Threads: pure functions.
+ */
+
+/* Fills input->order and input->continued; they lie in the arena, at most tags_bytes of it. text
+ * [len] is the UTF-8 that was encoded. ERR_NO_MEMORY. */
+enum err_code tags_order(const struct pipeline *pipeline, const char *text, size_t len,
+                         struct arena *arena, struct engine_input *input, struct err *err);
+/* Upper bound, for an input with so many tokens in all windows together. */
+size_t tags_bytes(size_t tokens);
 
 #endif

@@ -1,4 +1,4 @@
-#include "engine/prepare/tags.h"
+#include "engine/prepare/pipeline.h"
 
 enum { SPECIALS = 2 }; /* of each window, one at each end */
 

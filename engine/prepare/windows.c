@@ -1,4 +1,4 @@
-#include "engine/prepare/windows.h"
+#include "engine/prepare/pipeline.h"
 
 #include <string.h>
 

@@ -106,6 +106,33 @@ enum err_code tokenizer_decode(const struct tokenizer *tokenizer, const int32_t 
                                bool skips_specials, const char **text, size_t *len,
                                struct arena *arena, struct err *err);
 
+/* The same into room[room_bytes], without taking memory, for a tokenizer whose decoder is
+ * supported: tokenizer_decode_bytes of the strings of these tokens, or of longer ones and more. */
+const char *tokenizer_decode_into(const struct tokenizer *tokenizer, const int32_t *ids,
+                                  size_t count, bool skips_specials, char *room, size_t room_bytes,
+                                  size_t *len);
+/* The room for `count` tokens whose strings have so many bytes together. */
+size_t tokenizer_decode_bytes(const struct tokenizer *tokenizer, size_t bytes, size_t count);
+
+/* (*bytes)[(*offset)[id] .. (*offset)[id + 1]) <- what each of `count` tokens adds to a text that
+ * is decoded without special tokens: as its first one, or behind others. A sequence of them is the
+ * decoded text, but for bytes that are no UTF-8, what clean_up_tokenization_spaces takes away, and
+ * white space at the ends if the tokenizer strips it. Nothing: the token is special, no token has
+ * the id, or the tokenizer puts spaces around it. In the arena. ERR_UNSUPPORTED for a decoder that
+ * is not supported; ERR_NO_MEMORY. */
+enum err_code tokenizer_additions(const struct tokenizer *tokenizer, unsigned count, bool is_first,
+                                  const char **bytes, const uint32_t **offset, struct arena *arena,
+                                  struct err *err);
+/* False: a token adds the same as the first one and behind others. */
+bool tokenizer_first_differs(const struct tokenizer *tokenizer);
+/* True if decoding strips white space off both ends: then a first token may add nothing, and the
+ * next is first again. */
+bool tokenizer_strips(const struct tokenizer *tokenizer);
+/* text[len] <- what decoding makes of a whole text: without white space at the ends if it is
+ * stripped, and with clean_up_tokenization_spaces, in place, with room for a NUL; returns the
+ * length, which is smaller if anything was taken away. */
+size_t tokenizer_finish(const struct tokenizer *tokenizer, char *text, size_t len);
+
 /* *texts [count] <- each token as the text that it stands for, UTF-8: a piece of WordPiece keeps
  * its mark ("##ing"), one of Metaspace loses it, bytes that are no UTF-8 become U+FFFD, as
  * tokenizers decode one token. NULL: no token has the id. In the arena. ERR_UNSUPPORTED for a

@@ -10,6 +10,7 @@
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/tokenizer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- fast tokenizers ---- */
@@ -49,33 +50,22 @@ static bool is_decoded(const struct token_string *string, bool skips_specials)
     return string != NULL && !(skips_specials && string->is_special);
 }
 
-static enum err_code decode_fast(const struct tokenizer *tokenizer, const int32_t *ids,
-                                 size_t count, bool skips_specials, char **text, size_t *len,
-                                 struct arena *arena, struct err *err)
+static size_t decode_fast(const struct tokenizer *tokenizer, const int32_t *ids, size_t count,
+                          bool skips_specials, char *room, size_t room_bytes)
 {
     const struct steps *steps = tokenizer->steps;
     struct decoding decoding;
-    size_t bytes = 0;
-    if (decoder_check(&steps->decoder, err))
-        return err->code;
-    for (size_t i = 0; i < count; i++) {
-        const struct token_string *string = tokenizer_string(tokenizer, ids[i]);
-        bytes += is_decoded(string, skips_specials) ? string->len : 0;
-    }
-    const size_t room = decoder_room(bytes, count);
-    *text = arena_alloc(arena, room);
-    if (*text == NULL)
-        return err_no_memory(err, room);
-    decoding_begin(&decoding, &steps->decoder, *text, room);
+    size_t len;
+    decoding_begin(&decoding, &steps->decoder, room, room_bytes);
     for (size_t i = 0; i < count; i++) {
         const struct token_string *string = tokenizer_string(tokenizer, ids[i]);
         if (is_decoded(string, skips_specials))
             decoding_add(&decoding, string->text, string->len);
     }
-    decoding_end(&decoding, len);
+    decoding_end(&decoding, &len);
     if (steps->ends_words && steps->model.kind == MODEL_BPE)
-        *len = strip(*text, 0, space_out(*text, 0, *len, bpe_suffix(steps->model.bpe)));
-    return ERR_OK;
+        len = strip(room, 0, space_out(room, 0, len, bpe_suffix(steps->model.bpe)));
+    return len;
 }
 
 /* ---- pieces ---- */
@@ -201,14 +191,20 @@ static void open_text(struct joining *joining)
     begin_run(joining);
 }
 
+/* True for a token that is a sub-text of its own. */
+static bool stands_alone(const struct steps *steps, const struct token_string *string)
+{
+    const struct added_token *added = added_tokens_entry(&steps->added, string->text, string->len);
+    return added != NULL &&
+           (!added->is_special || (!added->is_named && (unsigned)added->id >= steps->slow.strings));
+}
+
 static void add_token(struct joining *joining, const struct token_string *string, bool is_special)
 {
     const struct steps *steps = joining->steps;
-    const struct added_token *added = added_tokens_entry(&steps->added, string->text, string->len);
     const char *text = string->text;
     size_t len = string->len;
-    if (added != NULL &&
-        (!added->is_special || (!added->is_named && (unsigned)added->id >= steps->slow.strings))) {
+    if (stands_alone(steps, string)) {
         close_text(joining, false);
         append(joining, " ", joining->is_later);
         append(joining, text, len);
@@ -253,21 +249,15 @@ static bool is_special(const struct tokenizer *tokenizer, const struct token_str
     return string->is_special || (added != NULL && added->is_special);
 }
 
-static enum err_code decode_slow(const struct tokenizer *tokenizer, const int32_t *ids,
-                                 size_t count, bool skips_specials, char **text, size_t *len,
-                                 struct arena *arena, struct err *err)
+enum { SPACES = 3 }; /* more bytes than the spaces of a token, or than U+FFFD */
+
+static size_t decode_slow(const struct tokenizer *tokenizer, const int32_t *ids, size_t count,
+                          bool skips_specials, char *room, size_t room_bytes)
 {
-    enum { SPACES = 3 }; /* more bytes than the spaces of a token, or than U+FFFD */
-    struct joining joining = {.steps = tokenizer->steps, .file = tokenizer->steps->model.file};
-    size_t room = 1;
-    for (size_t i = 0; i < count; i++) {
-        const struct token_string *string = string_of(tokenizer, ids[i]);
-        room += string != NULL ? string->len + joining.file->unknown_surface_len + SPACES : 0;
-    }
-    joining.out = *text = arena_alloc(arena, room);
-    joining.bytes = arena_alloc(arena, count + 1);
-    if (joining.out == NULL || joining.bytes == NULL)
-        return err_no_memory(err, room + count);
+    struct joining joining = {.steps = tokenizer->steps,
+                              .file = tokenizer->steps->model.file,
+                              .out = room,
+                              .bytes = room + room_bytes - count - 1};
     for (size_t i = 0; i < count; i++) {
         const struct token_string *string = string_of(tokenizer, ids[i]);
         const bool special = string != NULL && is_special(tokenizer, string);
@@ -275,23 +265,155 @@ static enum err_code decode_slow(const struct tokenizer *tokenizer, const int32_
             add_token(&joining, string, special);
     }
     close_text(&joining, true);
-    *len = joining.at;
-    joining.out[joining.at] = '\0';
-    return ERR_OK;
+    return joining.at;
+}
+
+size_t tokenizer_decode_bytes(const struct tokenizer *tokenizer, size_t bytes, size_t count)
+{
+    const struct steps *steps = tokenizer->steps;
+    if (steps->slow.class == 0)
+        return decoder_room(bytes, count);
+    return bytes + count * (steps->model.file->unknown_surface_len + SPACES) + 1 + count + 1;
+}
+
+const char *tokenizer_decode_into(const struct tokenizer *tokenizer, const int32_t *ids,
+                                  size_t count, bool skips_specials, char *room, size_t room_bytes,
+                                  size_t *len)
+{
+    const bool is_slow = tokenizer->steps->slow.class != 0;
+    *len = (is_slow ? decode_slow : decode_fast)(tokenizer, ids, count, skips_specials, room,
+                                                 room_bytes);
+    room[*len] = '\0';
+    if (tokenizer->steps->decoder.tidies)
+        *len = decoding_tidy(room, *len);
+    return room;
 }
 
 enum err_code tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, size_t count,
                                bool skips_specials, const char **text, size_t *len,
                                struct arena *arena, struct err *err)
 {
-    char *out = NULL;
-    if (tokenizer->steps->slow.class != 0
-            ? decode_slow(tokenizer, ids, count, skips_specials, &out, len, arena, err)
-            : decode_fast(tokenizer, ids, count, skips_specials, &out, len, arena, err))
+    size_t bytes = 0;
+    if (decoder_check(&tokenizer->steps->decoder, err))
         return err->code;
-    out[*len] = '\0';
-    if (tokenizer->steps->decoder.tidies)
-        *len = decoding_tidy(out, *len);
-    *text = out;
+    for (size_t i = 0; i < count; i++) {
+        const struct token_string *string = string_of(tokenizer, ids[i]);
+        bytes += string != NULL ? string->len : 0;
+    }
+    const size_t room_bytes = tokenizer_decode_bytes(tokenizer, bytes, count);
+    char *room = arena_alloc(arena, room_bytes);
+    if (room == NULL)
+        return err_no_memory(err, room_bytes);
+    *text = tokenizer_decode_into(tokenizer, ids, count, skips_specials, room, room_bytes, len);
     return ERR_OK;
+}
+
+/* ---- what a token adds ---- */
+
+/* A piece of a slow tokenizer; of the first one white space is stripped. */
+static size_t add_slow(const struct tokenizer *tokenizer, const struct token_string *string,
+                       bool is_first, char *room, size_t room_bytes)
+{
+    const struct steps *steps = tokenizer->steps;
+    struct joining joining = {
+        .steps = steps, .file = steps->model.file, .out = room, .bytes = room + room_bytes - 1};
+    if (is_special(tokenizer, string) || stands_alone(steps, string))
+        return 0;
+    add_piece(&joining, string->text, string->len);
+    if (joining.byte_count > 0) {
+        const unsigned char byte = (unsigned char)(room[0] = joining.bytes[0]);
+        return is_first && byte < 0x80 && character_is_python_space(byte) ? 0 : 1;
+    }
+    if (steps->slow.class == PIECES_MARIAN)
+        joining.at = space_out(room, 0, joining.at, SENTENCEPIECE_MARK);
+    size_t at = 0;
+    for (size_t next = 0; is_first && at < joining.at; at = next)
+        if (!character_is_python_space(utf8_decode(room, &next)))
+            break;
+    memmove(room, room + at, joining.at - at);
+    return joining.at - at;
+}
+
+/* Writes what a token adds to a text; returns the bytes. */
+static size_t add_one(const struct tokenizer *tokenizer, int32_t id, bool is_first, char *room,
+                      size_t room_bytes)
+{
+    const struct token_string *string = string_of(tokenizer, id);
+    struct decoding decoding;
+    if (string != NULL && tokenizer->steps->slow.class != 0)
+        return add_slow(tokenizer, string, is_first, room, room_bytes);
+    if (!is_decoded(string, true))
+        return 0;
+    decoding_begin(&decoding, &tokenizer->steps->decoder, room, room_bytes);
+    const size_t begin = decoding.at;
+    decoding.is_later = !is_first;
+    decoding_add(&decoding, string->text, string->len);
+    memmove(room, room + begin, decoding.at - begin);
+    return decoding.at - begin;
+}
+
+/* Writes the offsets and, unless `bytes` is NULL, the bytes. */
+static void add_all(const struct tokenizer *tokenizer, unsigned count, bool is_first, char *room,
+                    size_t room_bytes, uint32_t *offset, char *bytes)
+{
+    offset[0] = 0;
+    for (unsigned id = 0; id < count; id++) {
+        const size_t len = add_one(tokenizer, (int32_t)id, is_first, room, room_bytes);
+        offset[id + 1] = offset[id] + (uint32_t)len;
+        if (bytes != NULL)
+            memcpy(bytes + offset[id], room, len);
+    }
+}
+
+enum err_code tokenizer_additions(const struct tokenizer *tokenizer, unsigned count, bool is_first,
+                                  const char **bytes, const uint32_t **offset, struct arena *arena,
+                                  struct err *err)
+{
+    const struct steps *steps = tokenizer->steps;
+    size_t longest = 0;
+    if (steps->slow.class == 0 && decoder_check(&steps->decoder, err))
+        return err->code;
+    if (steps->ends_words && steps->model.kind == MODEL_BPE)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the tokens say where words end: what one adds depends on the next");
+    for (unsigned id = 0; id < count; id++) {
+        const struct token_string *string = tokenizer_string(tokenizer, (int32_t)id);
+        longest = string != NULL && string->len > longest ? string->len : longest;
+    }
+    const size_t room_bytes = tokenizer_decode_bytes(tokenizer, longest, 1);
+    uint32_t *starts = arena_alloc_array(arena, count + (size_t)1, sizeof *starts);
+    char *room = malloc(room_bytes);
+    char *out = NULL;
+    if (starts != NULL && room != NULL) {
+        add_all(tokenizer, count, is_first, room, room_bytes, starts, NULL);
+        out = arena_alloc_array(arena, starts[count] + (size_t)1, 1);
+    }
+    if (out != NULL)
+        add_all(tokenizer, count, is_first, room, room_bytes, starts, out);
+    else
+        err_no_memory(err, room_bytes + count * sizeof *starts);
+    free(room);
+    *bytes = out;
+    *offset = starts;
+    return err->code;
+}
+
+bool tokenizer_first_differs(const struct tokenizer *tokenizer)
+{
+    const struct decoder *decoder = &tokenizer->steps->decoder;
+    return tokenizer_strips(tokenizer) ||
+           !(decoder->kind == DECODER_BYTE_LEVEL ||
+             (decoder->kind == DECODER_METASPACE && decoder->keeps_first));
+}
+
+bool tokenizer_strips(const struct tokenizer *tokenizer)
+{
+    return tokenizer->steps->slow.class != 0;
+}
+
+size_t tokenizer_finish(const struct tokenizer *tokenizer, char *text, size_t len)
+{
+    if (tokenizer_strips(tokenizer))
+        len = strip(text, 0, len);
+    return tokenizer->steps->decoder.tidies ? decoding_tidy(text, len) : len;
 }

@@ -1,6 +1,6 @@
-/* bmp.c - see bmp.h. A file is a header of 14 bytes, a DIB header whose first number is its length
- * and tells its version, a palette or masks of channels, and rows of pixels, bottom row first
- * unless the height is negative (Microsoft, Windows GDI, "Bitmap Storage": BITMAPFILEHEADER,
+/* bmp.c - see decoders.h. A file is a header of 14 bytes, a DIB header whose first number is its
+ * length and tells its version, a palette or masks of channels, and rows of pixels, bottom row
+ * first unless the height is negative (Microsoft, Windows GDI, "Bitmap Storage": BITMAPFILEHEADER,
  * BITMAPCOREHEADER, BITMAPINFOHEADER, BITMAPV4HEADER, BITMAPV5HEADER). Numbers are little-endian.
  *
  * The decoder reads 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, masks (BI_BITFIELDS), and
@@ -12,7 +12,7 @@
  * pixels_max bounds what they take, and the file's length the work, at most 255 pixels a code.
  * The decoder refuses what has no agreed meaning: an index behind the palette, a mask with gaps or
  * without bits, runs that end before the last row without saying so. */
-#include "engine/vision/bmp.h"
+#include "engine/vision/decoders.h"
 
 #include <stdint.h>
 #include <string.h>

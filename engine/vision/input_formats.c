@@ -1,7 +1,6 @@
 #include "engine/vision/input_formats.h"
 
-#include "engine/vision/bmp.h"
-#include "engine/vision/jpeg.h"
+#include "engine/vision/decoders.h"
 #include "engine/vision/png.h"
 
 /* Media types behind the first are not registered, and everywhere. */

@@ -1,6 +1,7 @@
-/* jpeg.c - see jpeg.h. libjpeg reports by calling error_exit, which may not return, so there is one
- * struct that holds everything a decoding owns, one function that sets the jump, and one place that
- * frees. The settings are libjpeg's defaults (slow integer DCT, fancy upsampling), which are PIL's.
+/* jpeg.c - see decoders.h. libjpeg reports by calling error_exit, which may not return, so there is
+ * one struct that holds everything a decoding owns, one function that sets the jump, and one place
+ * that frees. The settings are libjpeg's defaults (slow integer DCT, fancy upsampling), which are
+ * PIL's.
  *
  * Refused are: a file that ends before its last pixel, more scans than any real encoder writes
  * (each scan of a progressive file costs a pass over the whole image), two components, more than
@@ -9,7 +10,7 @@
  * Rows are decoded into the arena's pixels. If the image is CMYK, or EXIF says that it lies on its
  * side, each row is decoded into a buffer and scattered to its place, so a rotated image does not
  * exist twice. */
-#include "engine/vision/jpeg.h"
+#include "engine/vision/decoders.h"
 
 #include "engine/vision/exif.h"
 

@@ -4,7 +4,7 @@
  */
 #include "engine/vision/preprocess.h"
 
-#include "engine/vision/resize_lines.h"
+#include "engine/vision/resize.h"
 
 #include <assert.h>
 #include <string.h>

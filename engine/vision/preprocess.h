@@ -29,7 +29,7 @@ struct preprocess {
      * behind the image, a slow class before it. */
     bool pads_more_behind;
     enum resample resample;
-    /* If an image is shrunk, a pixel is the mean of the filter's and of resize_lines.h's, the best
+    /* If an image is shrunk, a pixel is the mean of the filter's and of resize_lines.c's, the best
      * of the methods tried there. preprocess_open sets false. */
     bool keeps_lines;
     double rescale_factor;

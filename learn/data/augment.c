@@ -1,8 +1,8 @@
-/* augment.c - see augment.h. Mirror, quarter turns and shift are one affine walk over the source,
+/* augment.c - see samples.h. Mirror, quarter turns and shift are one affine walk over the source,
  * which may have been spun before. The other changes are made in place. A pixel's random number is
  * rng_hash of a key, drawn once, and the pixel's index, so that the loops have no state and
  * vectorise. */
-#include "learn/data/augment.h"
+#include "learn/data/samples.h"
 
 #include <math.h>
 #include <string.h>
@@ -167,14 +167,14 @@ static void copy_row(const struct augment_pixels *in, ptrdiff_t from, ptrdiff_t 
 }
 
 /* One direction of a shifted image: outputs [to, to + count) show sources [from, from + count). */
-struct span {
+struct extent {
     unsigned to, from, count;
 };
 
-static struct span span_of(unsigned side, int shift)
+static struct extent span_of(unsigned side, int shift)
 {
     unsigned size = (unsigned)(shift < 0 ? -shift : shift);
-    struct span span = {.count = size < side ? side - size : 0};
+    struct extent span = {.count = size < side ? side - size : 0};
     span.to = shift > 0 ? size : 0;
     span.from = shift < 0 ? size : 0;
     return span;
@@ -182,8 +182,8 @@ static struct span span_of(unsigned side, int shift)
 
 static void walk_over(const struct walk *walk, const struct augment_pixels *in, unsigned char *room)
 {
-    struct span rows = span_of(walk->height, walk->shift_y);
-    struct span columns = span_of(walk->width, walk->shift_x);
+    struct extent rows = span_of(walk->height, walk->shift_y);
+    struct extent columns = span_of(walk->width, walk->shift_x);
     size_t stride = (size_t)walk->width * in->channels;
     if (rows.count < walk->height || columns.count < walk->width)
         memset(room, OFF_WAFER, stride * walk->height);

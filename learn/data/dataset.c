@@ -70,7 +70,7 @@ static enum err_code check_record(const struct dataset *dataset,
 {
     const size_t line = record->line;
     if (record->label != NULL) {
-        if (record->label_len == 0 && !dataset->labels_many)
+        if (record->label_len == 0 && !dataset->labels_many && !dataset->reads_targets)
             return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
         if (memchr(record->label, '\0', record->label_len) != NULL)
             return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
@@ -154,6 +154,9 @@ static enum err_code choose_reader(reader *out, const char *path,
            : ends_in(path, ".csv")                               ? dataset_csv_read
            : ends_in(path, ".txt") || ends_in(path, ".log")      ? dataset_text_read
                                                                  : NULL;
+    if (options->reads_targets && (*out == dataset_folder_read || *out == dataset_text_read))
+        return err_set(err, ERR_UNUSABLE,
+                       "texts to write are read of a list, a file .jsonl, .ndjson or .csv");
     if (options->reads_spans && *out != dataset_jsonl_read)
         return err_set(err, ERR_UNUSABLE,
                        "spans are read of a list of objects, a file .jsonl or .ndjson");
@@ -178,7 +181,11 @@ enum err_code dataset_open(struct dataset *out, const char *path,
     all.label_field = options->label_field != NULL ? options->label_field : "label";
     if (options->reads_spans && strcmp(all.label_field, "label") == 0)
         all.label_field = "spans";
-    *out = (struct dataset){.kind = options->kind, .labels_many = options->labels_many};
+    if (options->reads_targets && strcmp(all.label_field, "label") == 0)
+        all.label_field = "target";
+    *out = (struct dataset){.kind = options->kind,
+                            .labels_many = options->labels_many,
+                            .reads_targets = options->reads_targets};
     arena_init(&out->arena);
     if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0) {
         dataset_describe_left_out(out, left_out);

@@ -25,6 +25,9 @@
  * "start", "end"} each, in characters of the text (Unicode code points), end exclusive, in any
  * order, none over another; [] where there are none. The server's spans are counted alike.
  *
+ * For a model that writes texts an input has "target" in place of a label: the text to write, which
+ * may be empty.
+ *
  * An image of a list of objects may also have a "mask": the path of an image of its size that marks
  * the labelled defect.
  *
@@ -52,6 +55,7 @@ struct dataset_options {
     bool labels_many;    /* a label may be several, a|b or an array of an object's, or none: "" */
     bool labels_numbers; /* with labels_many: numbers to learn, of any size a double has */
     bool reads_spans;    /* spans in place of labels; label_field "label": "spans" */
+    bool reads_targets;  /* texts to write, which may be empty; label_field "label": "target" */
     bool line_documents; /* of a .txt or .log each line that is not blank is a document */
 };
 
@@ -68,7 +72,8 @@ struct dataset_item {
     size_t input_len;
     const char *pair; /* [pair_len] the text that is read with the first; NULL: none */
     size_t pair_len;
-    const char *label; /* UTF-8; NULL only if labels are optional, empty only if they are many */
+    const char *label; /* UTF-8; NULL only if labels are optional, empty only if they are many or
+                          texts to write */
     const char *mask;  /* path of an image that marks the labelled defect; NULL: none given */
     const char *id;    /* UTF-8, not empty; NULL: none given, or not read */
     const struct dataset_span *spans; /* [span_count] if they are read: ascending, none overlaps */
@@ -92,7 +97,7 @@ struct dataset {
     size_t count;               /* at least 1 */
     struct dataset_left_out left_out;
 
-    bool labels_many; /* of the options */
+    bool labels_many, reads_targets; /* of the options */
     size_t capacity;
     char *bytes; /* a CSV or text file: its parts are used where they stand */
     struct arena arena;

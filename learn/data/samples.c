@@ -38,6 +38,8 @@ static void load_block(void *context, unsigned index, unsigned count)
             samples_load_image(loader, item, out, &err);
         else
             samples_load_text(loader, item, out, &err);
+        if (err.code == ERR_OK && loader->samples->writes)
+            samples_load_target(loader, item, out, &err);
         arena_deinit(&loader->scratch);
         if (err_is_of_system(err.code)) {
             err_set(&loader->err, err.code, "%.80s: %s", item->name, err.text);
@@ -100,6 +102,8 @@ static enum err_code take_stock(struct samples *samples, const struct dataset *d
         const unsigned pieces = item->piece_count + item->pair_count;
         *longest = pieces > *longest ? pieces : *longest;
         samples->misfits += item->misfits;
+        if (item->written_count > samples->longest_written)
+            samples->longest_written = item->written_count;
         if (item->misfits > 0)
             samples->first_misfit = i;
         if (item->problem == NULL)
@@ -132,6 +136,7 @@ enum err_code samples_open(struct samples **out, const struct dataset *dataset,
         goto out;
     }
     if (pipeline_open(&samples->pipeline, &samples->spec, dir, err) ||
+        (options->writing != NULL && samples_open_writing(samples, dir, options->writing, err)) ||
         (kind == ENGINE_TEXT &&
          dataset_check_pairs(dataset, pipeline_reads_pairs(&samples->pipeline), err)))
         goto out;
@@ -158,6 +163,7 @@ void samples_close(struct samples *samples)
     for (unsigned i = 0; i < samples->arena_count; i++)
         arena_deinit(&samples->arenas[i]);
     pipeline_close(&samples->pipeline);
+    tokenizer_close(samples->target);
     free(samples->arenas);
     free(samples->items);
     free(samples);
@@ -211,6 +217,8 @@ unsigned samples_tokens_max(const struct samples *samples, const struct samples_
 {
     if (samples->spec.family->kind == ENGINE_IMAGE)
         return samples_patches(samples, view) + spec_image_specials(&samples->spec);
+    if (samples->writes)
+        return samples->longest_pieces;
     const struct windows_shape shape = samples_windows_shape(samples, view);
     const unsigned all = windows_count(&shape, samples->longest_pieces);
     const unsigned most = view->windows > 0 ? view->windows : 1;

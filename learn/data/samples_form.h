@@ -21,7 +21,9 @@ struct sample {
     unsigned misfits;      /* spans that do not begin and end where tokens do */
     const unsigned *lines; /* [line_count] the first piece of each line that has one; ascending */
     unsigned line_count;
-    bool is_cut; /* the text had more pieces than are kept */
+    bool is_cut;            /* the text had more pieces than are kept */
+    const int32_t *written; /* [written_count] tokens of a text to write, special ones included */
+    unsigned written_count;
 };
 
 struct samples {
@@ -33,8 +35,13 @@ struct samples {
     size_t misfits, first_misfit;
 
     struct pipeline pipeline;
-    unsigned longest_pieces; /* of any text alone */
-    unsigned longest_pair;   /* of any two texts together */
+    bool writes;                    /* the model writes texts */
+    struct samples_writing writing; /* then; the spec is the caller's while texts are read */
+    struct tokenizer *target;       /* then; of the texts to write */
+    int32_t languages[2];           /* then; of the source and the target, or VOCAB_NONE */
+    unsigned longest_written;       /* then */
+    unsigned longest_pieces;        /* of any text alone */
+    unsigned longest_pair;          /* of any two texts together */
 
     struct arena *arenas; /* [arena_count], one a thread that loaded */
     unsigned arena_count;
@@ -56,6 +63,13 @@ enum err_code samples_load_image(struct samples_loader *loader, const struct dat
                                  struct sample *out, struct err *err);
 enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
                                 struct sample *out, struct err *err);
+
+/* The tokens of a text to write; and, of a model that writes, of the text that it is written from,
+ * special ones included. Opens the tokenizer for both. */
+enum err_code samples_open_writing(struct samples *samples, const char *dir,
+                                   const struct samples_writing *writing, struct err *err);
+enum err_code samples_load_target(struct samples_loader *loader, const struct dataset_item *item,
+                                  struct sample *out, struct err *err);
 
 /* Prepares one item that has no problem. */
 enum err_code samples_prepare_image(const struct samples *samples, const struct sample *sample,

@@ -1,3 +1,4 @@
+#include "engine/text/vocab.h"
 #include "learn/data/digest.h"
 #include "learn/data/samples_form.h"
 
@@ -76,10 +77,144 @@ static enum err_code mark(struct samples_loader *loader, const struct dataset_it
     return ERR_OK;
 }
 
+/* ---- texts that are written, and what they are written from ---- */
+
+/* Finds a language's token; NULL: the usual one, or none. */
+static enum err_code find_language(const struct tokenizer *tokenizer, const char *option,
+                                   const char *code, int32_t *out, struct err *err)
+{
+    unsigned count = 0;
+    *out = VOCAB_NONE;
+    if (code == NULL)
+        return ERR_OK;
+    const struct tokenizer_language *languages =
+        tokenizer != NULL ? tokenizer_languages(tokenizer, &count) : NULL;
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(languages[i].code, code) == 0) {
+            *out = languages[i].id;
+            return ERR_OK;
+        }
+    return count == 0 ? err_set(err, ERR_UNUSABLE, "--%s: the model has no languages", option)
+                      : err_set(err, ERR_UNUSABLE,
+                                "--%s: the model does not have this one; it has %s, %s and more "
+                                "(%u)",
+                                option, languages[0].code, languages[count - 1].code, count);
+}
+
+/* A tokenizer that cannot make a text of tokens is refused before anything is learnt. */
+static enum err_code check_decoder(const struct tokenizer *tokenizer, struct err *err)
+{
+    struct arena scratch;
+    const char *text;
+    size_t len;
+    arena_init(&scratch);
+    tokenizer_decode(tokenizer, NULL, 0, true, &text, &len, &scratch, err);
+    arena_deinit(&scratch);
+    return err->code;
+}
+
+enum err_code samples_open_writing(struct samples *samples, const char *dir,
+                                   const struct samples_writing *writing, struct err *err)
+{
+    const unsigned most = spec_text_tokens(writing->target);
+    samples->writes = true;
+    samples->writing = *writing;
+    if (tokenizer_open_target(&samples->target, dir, most, err))
+        return err->code;
+    tokenizer_fit(samples->target, writing->target->vocab_size);
+    if (samples->target->vocab_size > writing->target->vocab_size)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the target's vocabulary has %u entries but config.json says %u",
+                       samples->target->vocab_size, writing->target->vocab_size);
+    if (check_decoder(samples->target, err))
+        return err->code;
+    if (find_language(samples->pipeline.tokenizer, "source-language", writing->source_language,
+                      &samples->languages[0], err))
+        return err->code;
+    return find_language(samples->target, "target-language", writing->target_language,
+                         &samples->languages[1], err);
+}
+
+static enum err_code keep_ids(struct samples_loader *loader, const struct encoding *encoding,
+                              const int32_t **out, unsigned *count, struct err *err)
+{
+    int32_t *kept = arena_alloc_array(loader->kept, encoding->count, sizeof *kept);
+    if (kept == NULL)
+        return err_no_memory(err, encoding->count * sizeof *kept);
+    memcpy(kept, encoding->ids, encoding->count * sizeof *kept);
+    *out = kept;
+    *count = encoding->count;
+    return ERR_OK;
+}
+
+/* All tokens of a source; an empty one may be its end token alone, as for transformers. */
+static enum err_code load_source(struct samples_loader *loader, const struct dataset_item *item,
+                                 struct sample *out, struct err *err)
+{
+    const struct samples *samples = loader->samples;
+    const struct tokenizer *tokenizer = samples->pipeline.tokenizer;
+    const unsigned wanted = samples->writing.tokens_max;
+    const unsigned limit = wanted > 0 && wanted < tokenizer->limit ? wanted : 0;
+    struct encoding encoding;
+    if (tokenizer_encode_language(tokenizer, samples->languages[0], limit, item->input,
+                                  item->input_len, NULL, &loader->scratch, &encoding, err))
+        return err->code;
+    if (encoding.count == 0)
+        return err_set(err, ERR_UNUSABLE, "the text has no token, nor a token that ends it");
+    out->is_cut = encoding.truncated;
+    out->digest = digest_of_pair(item->input, item->input_len, NULL, 0);
+    return keep_ids(loader, &encoding, &out->pieces, &out->piece_count, err);
+}
+
+enum err_code samples_load_target(struct samples_loader *loader, const struct dataset_item *item,
+                                  struct sample *out, struct err *err)
+{
+    const struct samples *samples = loader->samples;
+    struct encoding encoding;
+    if (tokenizer_encode_language(samples->target, samples->languages[1], 0, item->label,
+                                  strlen(item->label), NULL, &loader->scratch, &encoding, err))
+        return err_prefix(err, "the target: ");
+    if (encoding.truncated)
+        return err_set(err, ERR_UNUSABLE, "the target has more than %u tokens, the decoder's limit",
+                       samples->target->limit);
+    if (encoding.count == 0)
+        return err_set(err, ERR_UNUSABLE, "the target has no token, nor a token that ends it");
+    return keep_ids(loader, &encoding, &out->written, &out->written_count, err);
+}
+
+unsigned samples_target_tokens(const struct samples *samples)
+{
+    return samples->longest_written;
+}
+
+enum err_code samples_written_input(const struct samples *samples, size_t item,
+                                    const struct samples_view *view, struct rng *rng,
+                                    struct arena *arena, struct engine_input *out,
+                                    struct engine_input *read, struct samples_targets *targets,
+                                    struct err *err)
+{
+    const struct sample *sample = &samples->items[item];
+    const unsigned count = sample->written_count;
+    if (samples_input(samples, item, view, rng, arena, out, err))
+        return err->code;
+    int32_t *ids = arena_alloc_array(arena, count, sizeof *ids);
+    if (ids == NULL)
+        return err_no_memory(err, count * sizeof *ids);
+    ids[0] = samples->writing.start >= 0 ? samples->writing.start : sample->written[count - 1];
+    memcpy(ids + 1, sample->written, (count - 1) * sizeof *ids);
+    *read = (struct engine_input){.kind = ENGINE_TEXT, .tokens = count, .ids = ids};
+    *targets = (struct samples_targets){.count = count, .ids = sample->written};
+    return ERR_OK;
+}
+
+/* ---- load ---- */
+
 enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
                                 struct sample *out, struct err *err)
 {
     struct encoding encoding, second = {0};
+    if (loader->samples->writes)
+        return load_source(loader, item, out, err);
     struct pipeline_text text = {.bytes = item->input, .len = item->input_len};
     unsigned skipped; /* tokens of a prompt that does not count */
     if (loader->samples->spec.sentence != NULL &&
@@ -222,6 +357,13 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
     const unsigned most = sample->piece_count < room ? sample->piece_count : room;
     if (sample->pair != NULL)
         return prepare_pair(samples, sample, view, rng, arena, out, err);
+    if (samples->writes) {
+        *out = (struct engine_input){.kind = ENGINE_TEXT,
+                                     .tokens = sample->piece_count,
+                                     .truncated = sample->is_cut,
+                                     .ids = sample->pieces};
+        return ERR_OK;
+    }
     int32_t *ids = arena_alloc_array(arena, most + CLS_AND_SEP, sizeof *ids);
     unsigned *list = arena_alloc_array(arena, most, sizeof *list);
     if (ids == NULL || list == NULL)

@@ -1,6 +1,7 @@
 #include "learn/eval/answer_table.h"
 
 #include "engine/base/utf8.h"
+#include "engine/decide/extraction.h"
 #include "engine/explain/explanation.h"
 
 #include <math.h>
@@ -72,12 +73,33 @@ static void print_excerpt(FILE *file, const char *text, size_t len, const struct
     print_part(file, text, len, part->start, part->end);
 }
 
+/* "  "timeout"  18 %  "die"  characters 4 to 7": where the model looked most for each token. */
+static void print_alignment(FILE *file, const struct explanation *explanation, const char *text,
+                            size_t len)
+{
+    for (unsigned i = 0; i < explanation->aligned_count; i++) {
+        const struct aligned_token *token = &explanation->aligned[i];
+        unsigned best = 0;
+        for (unsigned w = 1; w < explanation->word_count; w++)
+            best = token->weights[w] > token->weights[best] ? w : best;
+        if (token->len == 0 || explanation->word_count == 0)
+            continue;
+        fprintf(file, "  \"%.*s\"  %.0f %%  ", (int)token->len, token->text,
+                100 * (double)token->weights[best]);
+        print_part(file, text, len, explanation->words[best].start, explanation->words[best].end);
+    }
+}
+
 void answer_table_explain(const struct explanation *explanation, const char *text, size_t len,
                           const char *pair, FILE *file)
 {
     fprintf(file, "  %s:\n", method_name(explanation->method));
     if (explanation->words == NULL)
         print_grid(file, explanation);
+    if (explanation->words != NULL && explanation->aligned != NULL) {
+        print_alignment(file, explanation, text, len);
+        return;
+    }
     for (unsigned i = 0; i < explanation->span_count; i++)
         if (explanation->spans[i].of_pair)
             print_excerpt(file, pair, strlen(pair), &explanation->spans[i]);
@@ -142,6 +164,11 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
         fputs(result->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
         for (unsigned i = 0; i < result->text_count; i++)
             fprintf(file, "  %12.9g  %s\n", (double)result->texts[i].score, result->texts[i].text);
+        if (result->text_count == 0)
+            fprintf(file, "  no text obeys the rules (%s)\n", result->broken_rule);
+        if (result->rejected != NULL)
+            fprintf(file, "  %12.9g  rejected: %s\n", (double)result->rejected->score,
+                    result->rejected->text);
         return ERR_OK;
     }
     if (result->task == ENGINE_EMBED) {

@@ -22,7 +22,8 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
                                  struct err *err);
 
 /* Prints an image's grid of patches, two characters each; darker ones are less relevant. For a text
- * prints its spans: relevance, first words, character offsets. text[0..len) is the prepared text,
+ * prints its spans: relevance, first words, character offsets; for a text that was written, each
+ * of its tokens with the word that the model looked at most. text[0..len) is the prepared text,
  * UTF-8; `pair` is the second text of a pair or NULL. */
 void answer_table_explain(const struct explanation *explanation, const char *text, size_t len,
                           const char *pair, FILE *file);

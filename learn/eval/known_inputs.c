@@ -1,4 +1,4 @@
-#include "learn/eval/known_inputs.h"
+#include "learn/eval/calibrate.h"
 
 #include <stdlib.h>
 

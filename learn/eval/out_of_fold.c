@@ -1,4 +1,4 @@
-#include "learn/eval/out_of_fold.h"
+#include "learn/eval/assessment.h"
 
 #include "engine/decide/class_prior.h"
 #include "learn/data/logit_list.h"

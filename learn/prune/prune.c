@@ -106,8 +106,8 @@ static enum err_code open_data(struct pruning *pruning, struct err *err)
     const struct train_options *options = &pruning->options->train;
     const struct labels *found = &pruning->corpus.labels;
     const struct spec *spec = &pruning->spec;
-    if (corpus_open(&pruning->corpus, options, spec, options->model, pruning->threads, &progress,
-                    err))
+    if (corpus_open(&pruning->corpus, options, spec, NULL, options->model, pruning->threads,
+                    &progress, err))
         return err->code;
     for (unsigned i = 0; i < found->count; i++)
         if (!has_label(spec->labels, spec->label_count, found->name[i]))

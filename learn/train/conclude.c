@@ -320,6 +320,8 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
         return err->code;
     if (run->task == TRAIN_PAIR && conclude_pairs(run, progress, out, err))
         return err->code;
+    if (run->task == TRAIN_WRITE && conclude_texts(run, progress, out, err))
+        return err->code;
     if (run->task == TRAIN_TAG && conclude_tags(run, progress, out, err))
         return err->code;
     if (run->task != TRAIN_CLASSIFY)

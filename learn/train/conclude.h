@@ -3,7 +3,7 @@
  *
  * There are two evaluations. The first is of the weights as they were trained: biases, temperature,
  * thresholds and the OOD score are fitted on it. The second is of the finished directory, for the
- * report. A regression, an embedding and a model of tags are evaluated once. For
+ * report. A regression, an embedding, a model of tags and one that writes are evaluated once. For
  * masked language modelling, and with several labels an input, only the checkpoint is written.
  * Threads: one caller.
  */
@@ -32,7 +32,8 @@ struct conclusion {
     double ndcg, ndcg_words;       /* of an embedding or of pairs: nDCG@10, and that of BM25 */
     double span_f1, span_macro_f1; /* of a model of tags, whose accuracy is that of tokens */
     double exact;                  /* share of its texts whose spans are all right; its
-                                      `automatic` and `right` are of spans */
+                                      `automatic` and `right` are of spans. Of a model that writes
+                                      share of the texts that are written as they are wanted */
     struct number_errors errors; /* of a regression's first output; the others are in the report */
 };
 

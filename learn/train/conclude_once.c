@@ -1,11 +1,16 @@
 #include "learn/train/conclude_once.h"
 
+#include "engine/base/doc_edit.h"
+#include "engine/base/file.h"
+#include "engine/base/memory_file.h"
+#include "engine/base/utf8.h"
 #include "learn/eval/number_reference.h"
 #include "learn/eval/report/number_report.h"
 #include "learn/eval/report/rerank_report.h"
 #include "learn/eval/report/retrieval_report.h"
 #include "learn/eval/report/span_report.h"
 #include "learn/eval/span_thresholds.h"
+#include "learn/train/loop/judge_texts.h"
 #include "learn/train/loop/run.h"
 
 #include <stddef.h>
@@ -232,5 +237,119 @@ enum err_code conclude_tags(struct run *run, const struct conclude_progress *pro
     }
     span_assessment_close(&spans);
     closing_close(&closing);
+    return err->code;
+}
+
+/* ---- a model that writes ---- */
+
+enum { MISTAKES_SHOWN = 20 };
+
+/* The texts that are written otherwise, the first ones. */
+struct text_mistakes {
+    struct closing closing; /* the first member: pass_on's context is this, too */
+    struct {
+        const char *name, *target, *written;
+    } shown[MISTAKES_SHOWN];
+    unsigned count;
+    struct arena arena;
+    struct err err;
+};
+
+/* A name that is not UTF-8 cannot stand in a report. */
+static void note_mistake(void *context, const struct dataset_item *item, const char *text)
+{
+    struct text_mistakes *mistakes = context;
+    if (strcmp(text, item->label) == 0 || mistakes->count == MISTAKES_SHOWN ||
+        !utf8_is_valid(item->name, strlen(item->name)))
+        return;
+    const char *written = arena_copy(&mistakes->arena, text, strlen(text));
+    if (written == NULL)
+        err_no_memory(&mistakes->err, strlen(text));
+    else {
+        mistakes->shown[mistakes->count].name = item->name;
+        mistakes->shown[mistakes->count].target = item->label;
+        mistakes->shown[mistakes->count++].written = written;
+    }
+}
+
+static enum err_code put_mistakes(struct json_t *root, const struct text_mistakes *mistakes,
+                                  struct err *err)
+{
+    char list[3 * MISTAKES_SHOWN + 3] = "[";
+    for (unsigned i = 0; i < mistakes->count; i++)
+        strcat(list, i > 0 ? ",{}" : "{}");
+    strcat(list, "]");
+    doc_edit_json(root, "mistakes", list, err);
+    for (unsigned i = 0; i < mistakes->count && err->code == ERR_OK; i++) {
+        struct json_t *one = doc_edit_item(root, "mistakes", i);
+        doc_edit_text(one, "name", mistakes->shown[i].name, err);
+        doc_edit_text(one, "target", mistakes->shown[i].target, err);
+        doc_edit_text(one, "written", mistakes->shown[i].written, err);
+    }
+    return err->code;
+}
+
+static enum err_code put_epochs(struct json_t *root, const struct history *history, struct err *err)
+{
+    struct memory_file text;
+    if (memory_file_open(&text, err))
+        return err->code;
+    for (unsigned i = 0; i < history->count; i++) {
+        const struct history_epoch *epoch = &history->epochs[i];
+        fprintf(text.stream,
+                "%s{\"train_loss\":%.17g,\"validation_loss\":%.17g,\"exact\":%.17g,"
+                "\"token_accuracy\":%.17g,\"rate\":%.17g}",
+                i > 0 ? "," : "[", epoch->train_loss, epoch->validation_loss, epoch->exact,
+                epoch->accuracy, epoch->rate);
+    }
+    fputc(']', text.stream);
+    if (!memory_file_close(&text, err))
+        doc_edit_json(root, "epochs", text.bytes, err);
+    free(text.bytes);
+    return err->code;
+}
+
+static enum err_code report_texts(const struct text_mistakes *mistakes, const struct run *run,
+                                  const struct conclusion *out, struct err *err)
+{
+    const struct train_options *options = run->options;
+    const char *data = options->validation != NULL ? options->validation : options->data;
+    struct json_t *root = NULL;
+    char path[PATH_MAX];
+    if (file_path(path, options->out, "report.json", err) || doc_edit_new(&root, err))
+        return err->code;
+    doc_edit_text(root, "task", "seq2seq", err);
+    doc_edit_text(root, "model", UTF8_SHOWN(options->out), err);
+    doc_edit_text(root, "data", UTF8_SHOWN(data), err);
+    doc_edit_integer(root, "texts", (long long)run->corpus.validation.count, err);
+    doc_edit_number(root, "exact", out->exact, err);
+    doc_edit_number(root, "token_accuracy", out->accuracy, err);
+    if (err->code == ERR_OK && !put_mistakes(root, mistakes, err) &&
+        !put_epochs(root, &run->history, err))
+        doc_edit_save(root, path, err);
+    doc_free(root);
+    return err->code;
+}
+
+enum err_code conclude_texts(struct run *run, const struct conclude_progress *progress,
+                             struct conclusion *out, struct err *err)
+{
+    const struct corpus_items *items = &run->corpus.validation;
+    struct text_mistakes mistakes = {.closing = {.progress = progress, .total = items->count}};
+    const struct judge_writer writer = {.dir = run->options->out,
+                                        .source_language = run->texts.source_language,
+                                        .target_language = run->texts.target_language,
+                                        .threads = run->threads,
+                                        .tokens = samples_target_tokens(items->part->samples),
+                                        .written = note_mistake,
+                                        .progress = progress->call != NULL ? pass_on : NULL,
+                                        .context = &mistakes};
+    arena_init(&mistakes.arena);
+    out->accuracy = run->history.epochs[run->at.best_epoch - 1].accuracy;
+    if (!judge_writer_run(&writer, items, &out->exact, err))
+        *err = mistakes.err;
+    if (err->code == ERR_OK && !report_texts(&mistakes, run, out, err))
+        out->judged = true;
+    arena_deinit(&mistakes.arena);
     return err->code;
 }

@@ -25,6 +25,10 @@ enum err_code conclude_pairs(struct run *run, const struct conclude_progress *pr
 enum err_code conclude_tags(struct run *run, const struct conclude_progress *progress,
                             struct conclusion *out, struct err *err);
 
+/* A model that writes: sets out->exact, and out->accuracy, of tokens, as the best epoch had it. */
+enum err_code conclude_texts(struct run *run, const struct conclude_progress *progress,
+                             struct conclusion *out, struct err *err);
+
 /* The epochs for a report; the measure lies `offset` bytes behind the beginning of an epoch of the
  * history. The caller frees them; NULL: ERR_NO_MEMORY. */
 struct report_epoch *conclude_epochs(const struct history *history, size_t offset, struct err *err);

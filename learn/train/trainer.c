@@ -120,7 +120,7 @@ static enum err_code tell_plan(const struct walk *walk, struct err *err)
         return ERR_OK;
     if (memory_file_open(&remarks, err))
         return err->code;
-    bool begins = run->learner.loaded.found == 0 && !run->resumed;
+    bool begins = run->learner.loaded.found == 0 && !run->resumed && run->task != TRAIN_WRITE;
     if (!begins ||
         !corpus_remarks_print_defaults(&run->spec, run->options->model, remarks.stream, err))
         corpus_remarks_print(&run->corpus, remarks.stream, err);
@@ -235,6 +235,7 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
                                       .draws = true,
                                       .masks = run->task == TRAIN_MLM,
                                       .tags = run->task == TRAIN_TAG,
+                                      .writes = run->task == TRAIN_WRITE,
                                       .seed = run->options->seed,
                                       .position = position};
     struct learner_targets targets = {.rows = run->targets};
@@ -286,8 +287,9 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
 }
 
 /* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; of
- * tags the spans' F1; for MLM, pairs and a regression minus the loss. A regression's loss, the mean
- * square of standardised errors, orders epochs as their RMSE does. */
+ * tags the spans' F1; of texts the share that is exact; for MLM, pairs and a regression minus the
+ * loss. A regression's loss, the mean square of standardised errors, orders epochs as their RMSE
+ * does. */
 static double figure_of(const struct run *run, const struct judge_result *judged)
 {
     const bool by_loss =
@@ -295,6 +297,7 @@ static double figure_of(const struct run *run, const struct judge_result *judged
     return by_loss                    ? -judged->loss
            : run->task == TRAIN_EMBED ? judged->ndcg
            : run->task == TRAIN_TAG   ? judged->span_f1
+           : run->task == TRAIN_WRITE ? judged->exact
                                       : judged->macro_f1;
 }
 
@@ -335,6 +338,7 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
                                .rmse_mean = judged->rmse_mean,
                                .ndcg = judged->ndcg,
                                .span_f1 = judged->span_f1,
+                               .exact = judged->exact,
                                .seconds = run->at.epoch_seconds,
                                .skipped = (double)run->at.epoch_skipped};
     run->at.epoch_loss = run->at.epoch_seconds = 0;
@@ -353,6 +357,7 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
                           .numbers = run->task == TRAIN_REGRESS ? &run->corpus.numbers : NULL,
                           .groups = run->task == TRAIN_EMBED ? &run->corpus.groups : NULL,
                           .tags = run->task == TRAIN_TAG ? &run->corpus.tags : NULL,
+                          .texts = run->task == TRAIN_WRITE ? &run->texts : NULL,
                           .scale = (double)run->options->similarity_scale,
                           .view = run->plan.judging,
                           .seed = run->options->seed,
@@ -396,11 +401,12 @@ static bool is_early(const struct run *run)
     uint64_t done = run->at.step / run->plan.epoch_steps, reached = run->at.best_epoch;
     if (run->options->patience == 0 || reached == 0)
         return false;
-    if ((run->task == TRAIN_CLASSIFY || run->task == TRAIN_MULTI_LABEL || run->task == TRAIN_TAG) &&
+    if ((run->task == TRAIN_CLASSIFY || run->task == TRAIN_MULTI_LABEL || run->task == TRAIN_TAG ||
+         run->task == TRAIN_WRITE) &&
         !keeps_last(run)) {
         const struct history_epoch *epoch = run->history.epochs, *best = &epoch[reached - 1];
         while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1 ||
-               epoch->span_f1 != best->span_f1)
+               epoch->span_f1 != best->span_f1 || epoch->exact != best->exact)
             epoch++;
         reached = (uint64_t)(epoch - run->history.epochs) + 1;
     }

@@ -256,7 +256,7 @@ static const struct err *error_of(const struct request *request)
 
 static bool encode_in_pool(struct request *request)
 {
-    rows_take_texts(request);
+    request_take_texts(request);
     const bool has_answers = error_of(request)->code == ERR_OK;
     if (request->encode_ns == 0)
         request->encode_ns = clock_now_ns();
@@ -446,7 +446,7 @@ void predict_finish(struct service *service, struct request *request)
             reply_problem(request);
         return;
     }
-    rows_take_texts(request);
+    request_take_texts(request);
     if (error_of(request) != &request->err)
         request->err = *error_of(request);
     const enum predict_wish wish = request->call.wish;

@@ -31,7 +31,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 #include "server/audit/audit.h"
 #include "server/observe/record.h"
 
@@ -128,7 +128,7 @@ struct feedback_share {
 
 /* An estimate for all traffic: each decision counts as often as it was made. Automatic answers
  * count by those labels whose predictions were drawn at random, since somebody chose the others
- * (engine/statistics/stratified.h). */
+ * (engine/statistics/statistics.h). */
 struct feedback_weighted {
     bool is_known; /* false: a decision was made of which nothing was labelled */
     double value;

@@ -1,5 +1,5 @@
 /* The figures of feedback.h: accuracy, and the series of metrics. */
-#include "engine/statistics/stratified.h"
+#include "engine/statistics/statistics.h"
 #include "server/feedback/feedback_state.h"
 #include "server/observe/metrics_text.h"
 

@@ -1,4 +1,4 @@
-/* http.c - see http.h. The life of a request, as libmicrohttpd (library.h: which) tells it:
+/* http.c - see http.h. The life of a request, as libmicrohttpd (library.c: which) tells it:
  *
  *   on_connected   a socket of the edge (edge.h) has become a connection
  *   on_line        the request line is whole: the target as sent, before the library decodes it

@@ -40,7 +40,7 @@ enum { HTTP_TLS_BYTES = 72 * 1024 };
 struct http_server;
 
 /* ERR_UNUSABLE if the libmicrohttpd that is linked is of a version that is not supported
- * (library.h): to be asked before the work of a start; http_start asks again. */
+ * (library.c): to be asked before the work of a start; http_start asks again. */
 enum err_code http_check_library(struct err *err);
 
 /* ERR_IO if the address cannot be bound, ERR_UNUSABLE for an inherited socket that is none. The

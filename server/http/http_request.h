@@ -13,13 +13,74 @@
 #include "server/http/framing.h"
 #include "server/http/http_app.h"
 #include "server/http/layout.h"
-#include "server/http/library.h"
-#include "server/http/received.h"
 #include "server/http/sockets.h"
 #include "server/http/tls.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+
+/* The bytes that the HTTP library reads for a connection, as they came. The library
+ * parses in place. Of a chunked body it tells only the bytes between the lines, and of a line that
+ * comes in a read of its own it tells nothing.
+ *
+ *     received_open(&connection->received, fd, has_tls);     before anything is read
+ *     received_begin_chunks(&connection->received, body)     the head is whole: true, and from now
+ *                                                            on each read goes through .chunks
+ *     received_forget(&connection->received);                the request is done
+ *     received_close(&connection->received);                 before the socket is closed
+ *
+ * recv and gnutls_record_recv stand before the functions of these names that the library calls,
+ * through the dynamic linker, which finds these first (http.c does the same). Sockets that were not
+ * opened here pass through.
+ *
+ * Threads: a connection's reads and these calls are made by its I/O thread.
+ */
+
+struct received {
+    int fd;
+    bool has_tls;
+    const char *bytes; /* [len] the last read, where the library has it; of this request */
+    size_t len;
+    bool is_new; /* it has not been looked at: received_is_new */
+    bool is_chunked;
+    struct chunks chunks;
+};
+
+/* Sockets with higher numbers are not seen: their chunked bodies are refused. */
+enum { RECEIVED_SOCKETS = 64 * 1024 };
+
+void received_open(struct received *received, int fd, bool has_tls);
+void received_close(struct received *received);
+
+/* `body` is the byte behind the head. False: it does not stand in the last read, since the request
+ * came together with one before it. */
+bool received_begin_chunks(struct received *received, const char *body);
+void received_forget(struct received *received);
+
+/* True if something was read since the last call. */
+bool received_is_new(struct received *received);
+
+/* Identifies the version of libmicrohttpd that is linked, and how to make it strict.
+ *
+ *     struct library library;
+ *     if (library_identify(&library, MHD_get_version(), &err))
+ *         return err.code;                                   the version is none that was tested
+ *
+ * Debian 12 has 0.9.75 and Debian 13 has 1.0.1 under the same soname, so the version is asked for
+ * when the program runs, not when it is compiled. By MHD_get_version, since 0.9.75 has no
+ * MHD_get_version_bin.
+ *
+ * Threads: no state.
+ */
+
+struct library {
+    int strict_option, strict_level; /* for MHD_start_daemon */
+    bool is_lax;                     /* it takes what layout.h has to refuse */
+};
+
+/* ERR_UNUSABLE, with the version and the ranges, for a version outside them or no version. */
+enum err_code library_identify(struct library *out, const char *version, struct err *err);
 
 /* ---- the body ---- */
 

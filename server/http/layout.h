@@ -16,7 +16,7 @@
  * in front of a request line (skipped as if empty). No intermediary forwards them.
  *
  * libmicrohttpd 1.0.x refuses all of this by itself at its strictest and leaves other bytes behind
- * a line, so it is asked only under 0.9.x (library.h).
+ * a line, so it is asked only under 0.9.x (library.c).
  *
  * Threads: no state but the caller's.
  */

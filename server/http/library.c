@@ -1,4 +1,4 @@
-#include "server/http/library.h"
+#include "server/http/http_request.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "server/http/received.h"
+#include "server/http/http_request.h"
 
 #include <gnutls/gnutls.h>
 

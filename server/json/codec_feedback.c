@@ -1,7 +1,7 @@
 #include "server/json/codec_feedback.h"
 
 #include "engine/base/doc.h"
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 #include "server/feedback/feedback_line.h"
 #include "wire/codec_check.h"
 #include "wire/codec_dump.h"

@@ -1,8 +1,7 @@
 #include "server/json/codec_rollout.h"
 
 #include "engine/base/doc.h"
-#include "engine/statistics/mcnemar.h"
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 #include "wire/codec_check.h"
 #include "wire/codec_dump.h"
 #include "wire/limits.h"

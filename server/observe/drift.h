@@ -1,6 +1,6 @@
 /* drift.h - how far live predictions have moved from those of a model's validation inputs: labels,
  * scores and OOD scores, or the numbers of a regression, each as a population stability index
- * (engine/statistics/psi.h) of the last predictions (drift_window.h) against attnd.json's
+ * (engine/statistics/statistics.h) of the last predictions (drift_window.h) against attnd.json's
  * "reference".
  *
  *     drift_open(&drift, 200, &err);

@@ -20,8 +20,8 @@
  *     1534 lots in any order     0.30    0.10       0
  *
  * Why a day: a stop of the line ends what was before it, and all shifts are in it. Fewer than
- * DRIFT_LEAST predictions have no figure: psi.h corrects the mean, and the spread is twice as wide
- * with 100 as with 200.
+ * DRIFT_LEAST predictions have no figure: statistics.h corrects the mean, and the spread is twice
+ * as wide with 100 as with 200.
  *
  * Threads: one at a time. No allocation; 8 bytes a prediction.
  */

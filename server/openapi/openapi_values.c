@@ -1,6 +1,7 @@
 #include "server/openapi/openapi.h"
 
 #include "engine/decide/decision.h"
+#include "engine/decide/extraction.h"
 #include "engine/explain/explanation.h"
 #include "server/json/codec_feedback.h"
 #include "wire/codec_check.h"
@@ -114,6 +115,8 @@ static json_t *number_of(const char *name, const struct config *config)
         {"ENGINE_LABELS_MAX", ENGINE_LABELS_MAX},
         {"CODEC_DEADLINE_MS_MAX", CODEC_DEADLINE_MS_MAX},
         {"ENGINE_TARGETS_MAX", ENGINE_TARGETS_MAX},
+        {"ENGINE_ALLOWED_MAX", ENGINE_ALLOWED_MAX},
+        {"ENGINE_PATTERN_BYTES_MAX", ENGINE_PATTERN_BYTES_MAX},
         {"GENERATION_BEAMS_MAX", GENERATION_BEAMS_MAX},
         {"GENERATION_NEW_MAX", GENERATION_NEW_MAX},
         {"GENERATION_NGRAM_MAX", GENERATION_NGRAM_MAX},

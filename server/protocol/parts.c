@@ -2,6 +2,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/utf8.h"
+#include "engine/decide/extraction.h"
 #include "engine/text/decoder.h"
 #include "server/protocol/texts.h"
 #include "server/serve/served_model.h"

@@ -207,15 +207,15 @@ static struct entry entry_of(struct row *row)
     uint64_t turn = patience + done * (uint64_t)BATCHER_WINDOW_MS * CLOCK_NS_PER_MS;
     bool hurried = row->deadline_ns != 0 && row->deadline_ns < patience;
     bool is_bound = row->deadline_ns != 0 && row->deadline_ns < turn;
-    return (struct entry){.due_ns = is_bound ? row->deadline_ns : turn,
-                          .row = row,
-                          .model = row->model,
-                          .tokens = row->input.windows > 0
-                                        ? engine_input_tokens(&row->input, windows,
-                                                              row->input.windows - windows)
-                                        : step,
-                          .step = step,
-                          .hurried = hurried};
+    return (struct entry){
+        .due_ns = is_bound ? row->deadline_ns : turn,
+        .row = row,
+        .model = row->model,
+        .tokens = row->input.windows > 0
+                      ? engine_input_tokens(&row->input, windows, row->input.windows - windows)
+                      : step,
+        .step = step,
+        .hurried = hurried};
 }
 
 static void insert_locked(struct batcher *batcher, struct row *row)

@@ -59,8 +59,7 @@ static size_t held_labels(const struct request *request)
 
 bool claim_has_likeness(const struct service *service, const struct row *row)
 {
-    return service->review != NULL && row->labels == NULL &&
-           row_info(row)->task != ENGINE_GENERATE;
+    return service->review != NULL && row->labels == NULL && row_info(row)->task != ENGINE_GENERATE;
 }
 
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)

@@ -129,11 +129,18 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
         err_no_memory(&row->err, sizeof *explanation);
         return;
     }
+    if (row->answer.result.task == ENGINE_GENERATE && row->answer.result.text_count == 0)
+        return; /* no text obeys the rules */
     row->answer.explanation = explanation;
-    if (!engine_explain(row_engine(row), &item_of(row)->source, &row->input,
-                        &row->request->call.how, row->answer.result.label, arena, explanation,
-                        &row->err) &&
-        has_overlay(row))
+    if (row->answer.result.task == ENGINE_GENERATE) {
+        if (!engine_align(row_engine(row), &row->input, row->answer.result.texts, arena,
+                          explanation, &row->err) &&
+            has_overlay(row))
+            add_overlay(row, explanation, interrupt, arena);
+    } else if (!engine_explain(row_engine(row), &item_of(row)->source, &row->input,
+                               &row->request->call.how, row->answer.result.label, arena,
+                               explanation, &row->err) &&
+               has_overlay(row))
         add_overlay(row, explanation, interrupt, arena);
 }
 
@@ -141,6 +148,7 @@ enum err_code explain_rows(const struct service *service, struct request *reques
 {
     struct watch watch;
     struct interrupt *interrupt = watch_begin(&watch, service, request);
+    request_take_texts(request);
     for (unsigned i = 0; i < request->good_count; i++) {
         struct row *row = request->good[i];
         if (row->err.code == ERR_OK && !interrupt_look(interrupt, &row->err))

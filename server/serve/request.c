@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
+#include "engine/decide/extraction.h"
 #include "server/http/path_pattern.h"
 #include "server/serve/label_sets.h"
 #include "server/serve/snapshots.h"
@@ -119,6 +120,8 @@ struct engine_source request_source(const struct request *request, unsigned inde
     const struct engine_question item = source.question;
     source.question = request->call.asking;
     source.writing = request->call.writing;
+    if (request->rows != NULL && request->rows[index].writing != NULL)
+        source.writing = request->rows[index].writing;
     source.question.text = item.text;
     source.question.len = item.len;
     if (item.text != NULL)
@@ -133,6 +136,16 @@ uint64_t request_deadline_ns(const struct request *request, unsigned default_ms)
     unsigned ms = request->call.deadline_ms != 0 ? request->call.deadline_ms : default_ms;
     const uint64_t from = request->since_ns != 0 ? request->since_ns : request->exchange->head_ns;
     return ms == 0 ? 0 : from + (uint64_t)ms * CLOCK_NS_PER_MS;
+}
+
+void request_take_texts(struct request *request)
+{
+    for (unsigned i = 0; i < request->good_count; i++) {
+        struct row *row = request->good[i];
+        struct engine_result *result = &row->answer.result;
+        if (row->err.code == ERR_OK && result->writer != NULL && result->texts == NULL)
+            engine_result_texts(result, &request->exchange->arena, &row->err);
+    }
 }
 
 void request_expect_rows(struct request *request, unsigned count)

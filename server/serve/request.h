@@ -57,6 +57,7 @@ struct row {
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
     struct label_set *labels;   /* held; NULL: it is answered in the model's own */
     const char *key;            /* by which the version was chosen (versions.h) */
+    const struct engine_writing *writing; /* in place of the call's; NULL: that */
     struct engine_input input;
     struct engine_tokens tokens; /* with WISH_TOKENS, in place of what follows but err */
     struct answer answer;     /* made by the worker, its explanation by explain.c; the room of its
@@ -194,6 +195,9 @@ void request_expect_rows(struct request *request, unsigned count);
 /* The row is computed or failed. With the last row of a request, ownership goes to
  * request->then, or the exchange is resumed. */
 void request_row_done(struct row *row);
+
+/* Makes the texts of the rows that wrote one, once; by the owner, when the last row is done. */
+void request_take_texts(struct request *request);
 
 /* True if an id may stand in a header field and in a URN: printable ASCII of bounded length. */
 bool request_id_is_plain(const char *id);

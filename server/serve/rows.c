@@ -117,6 +117,23 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
     return vector_form_check(&call->vector, info, &row->err);
 }
 
+/* A text's alignment is kept while it is written: it has to be asked for before. */
+static enum err_code ask_alignment(const struct request *request, struct row *row)
+{
+    const struct predict_call *call = &request->call;
+    if (!call->explain || row->model->info->task != ENGINE_GENERATE)
+        return ERR_OK;
+    struct engine_writing *writing =
+        arena_alloc_array(&request->exchange->arena, 1, sizeof *writing);
+    if (writing == NULL)
+        return err_no_memory(&row->err, sizeof *writing);
+    *writing = call->writing != NULL ? *call->writing
+                                     : (struct engine_writing){.asked = generation_request_empty};
+    writing->aligns = true;
+    row->writing = writing;
+    return ERR_OK;
+}
+
 /* The version that the call names; NULL: it is not served. */
 static struct served_model *find_version(const struct request *request)
 {
@@ -143,7 +160,8 @@ static void resolve_model(struct request *request, unsigned index, struct served
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = call->version != NULL ? find_version(request)
                                            : versions_choose(request->snapshot, model, row->key);
-        if (check_wish(call, row) || check_labels(request, row) || similar_find(request, row))
+        if (check_wish(call, row) || check_labels(request, row) || ask_alignment(request, row) ||
+            similar_find(request, row))
             prefix_item(request, index, &row->err);
         return;
     }
@@ -367,14 +385,4 @@ enum err_code rows_prepare(struct service *service, struct request *request)
     claim_prepared(service, request, passing);
     request->prepared_ns = clock_now_ns();
     return request->err.code;
-}
-
-void rows_take_texts(struct request *request)
-{
-    for (unsigned i = 0; i < request->good_count; i++) {
-        struct row *row = request->good[i];
-        struct engine_result *result = &row->answer.result;
-        if (row->err.code == ERR_OK && result->writer != NULL && result->texts == NULL)
-            engine_result_texts(result, &request->exchange->arena, &row->err);
-    }
 }

@@ -38,7 +38,4 @@ void rows_release_labels(struct request *request);
  * (watch.h). Returns request->err.code. */
 enum err_code rows_prepare(struct service *service, struct request *request);
 
-/* Makes the texts of the rows that wrote one, once, when the last of them is done. */
-void rows_take_texts(struct request *request);
-
 #endif

@@ -71,10 +71,9 @@ static void drop_abandoned(struct worker *worker)
             continue;
         }
         const struct engine_result *result = &row->answer.result;
-        batch->tokens -= row->input.windows > 0 ? engine_input_tokens(&row->input,
-                                                                      result->windows_done,
-                                                                      result->step)
-                                                : engine_step_tokens(&row->input, result);
+        batch->tokens -= row->input.windows > 0
+                             ? engine_input_tokens(&row->input, result->windows_done, result->step)
+                             : engine_step_tokens(&row->input, result);
         row->is_abandoned = true;
         err_set(&row->err, ERR_SLOW, "the client closed the connection before its turn");
         finish(worker, row);

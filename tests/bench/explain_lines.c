@@ -67,7 +67,7 @@ static enum err_code print_input(struct bout *bout, unsigned tokens, FILE *file)
     enum err_code code = info->kind == ENGINE_IMAGE
                              ? inputs_images(&inputs, info, 1, bout->err)
                              : inputs_texts(&inputs, info, 1, tokens, bout->err);
-    for (int m = 0; code == ERR_OK && m < EXPLAIN_METHODS; m++)
+    for (int m = 0; code == ERR_OK && m < EXPLAIN_LABEL_METHODS; m++)
         print_method(bout, (enum explain_method)m, file);
     inputs_free(&inputs);
     return bout->err->code;

@@ -1,6 +1,6 @@
 /* A client's reader of replies: the same bytes at once and in pieces (the first byte says
  * how long) come to the same. */
-#include "tools/client/http_parse.h"
+#include "tools/client/connection.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* The records of attnd-batch: they lie in the file in its order, lines count up, and what is one
  * record of CSV is one for learn/data/csv.h too. The first byte says which form is read. */
-#include "tools/batch/record_reader.h"
+#include "tools/batch/sources.h"
 
 #include "learn/data/csv.h"
 #include "tests/fuzz/driver/fuzz.h"

@@ -1,4 +1,4 @@
-"""Writes maps.json beside a Swin checkpoint: for its first cases the maps of engine/explain/stage_map.h
+"""Writes maps.json beside a Swin checkpoint: for its first cases the maps of engine/explain/stage_map.c
 as PyTorch's attention and its gradients give them, by dense matrices over all patches. Needs torch
 and transformers (made with 4.57); run from the repository's root.
 

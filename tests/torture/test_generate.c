@@ -15,19 +15,17 @@ enum { VOCABULARY = 6 };
 static const struct token_texts texts = {bytes, offsets};
 static const struct generation_model model = {.vocabulary = VOCABULARY, .positions = 16};
 
-/* A pattern, a list of texts and a source's numbers, each with the space that a decoder drops. */
+/* A pattern without white space at its ends, a list of texts and a source's numbers. */
 static enum err_code make_automata(struct automaton automata[3], struct arena *arena,
                                    struct err *err)
 {
     const struct automaton_text words[] = {{"a12", 3}, {"a22", 3}}, source = {"12 of 22", 8};
-    if (pattern_compile(&automata[0], "pattern", "[a-c]\\d+", 8, arena, err) ||
-        automaton_words(&automata[1], "allowed", words, 2, arena, err) ||
-        automaton_numbers(&automata[2], "copy_numbers", source, arena, err))
+    struct automaton pattern;
+    if (pattern_compile(&pattern, "pattern", "[a-c ]\\d+", 9, arena, err) ||
+        automaton_trim(&automata[0], &pattern, "pattern", PATTERN_TABLE_MAX, arena, err) ||
+        automaton_words(&automata[1], "allowed", words, 2, arena, err))
         return err->code;
-    for (int a = 0; a < 3; a++)
-        if (automaton_skip_space(&automata[a], "check", arena, err))
-            return err->code;
-    return ERR_OK;
+    return automaton_numbers(&automata[2], "copy_numbers", source, arena, err);
 }
 
 static enum err_code search(struct generation_hypothesis *out, bool *is_found, struct arena *arena,

@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The same as the server's (server/placement/plan.h): a larger batch is not faster. */
-enum { BATCH_TOKENS = 256, BATCH_ROWS = 64 };
+/* The same as the server's (server/placement/plan.h): a larger batch is not faster. CACHES_MAX
+ * bounds the keys and values of texts that are written at once: 64 of opus-mt-base's size with 512
+ * new tokens take 0.9 GB, of which pages that no token reaches are never touched. */
+enum { BATCH_TOKENS = 256, BATCH_ROWS = 64, CACHES_MAX = 1 << 30 };
 
 struct answers {
     const struct answers_model *model;
     struct engine_session *session;
     unsigned tokens_max; /* of a batch */
+    bool writes;         /* the model writes texts */
     struct engine_result results[BATCH_ROWS];
     struct arena arena; /* their room */
     struct answers_row rows[BATCH_ROWS];
@@ -50,8 +53,15 @@ static enum err_code check_asking(struct answers_model *model, struct err *err)
                            model->options->dir, EXTRACTION_TOP_MAX);
         model->asking.question.top = top;
     }
+    if (info->task == ENGINE_GENERATE && top != 1)
+        return err_set(
+            err, ERR_UNUSABLE,
+            "%s: top_k: a model that writes has no labels; num_return_sequences says how "
+            "many texts are answered",
+            model->options->dir);
     if (asking_check(&model->asking, 1u << info->task, err) ||
-        vector_form_check(&model->asking.vector, info, err))
+        vector_form_check(&model->asking.vector, info, err) ||
+        (model->asking.writes && engine_check_writing(model->engine, &model->asking.writing, err)))
         return err_prefix(err, "%s: ", model->options->dir);
     return ERR_OK;
 }
@@ -59,9 +69,11 @@ static enum err_code check_asking(struct answers_model *model, struct err *err)
 enum err_code answers_model_open(struct answers_model *out, const struct answers_options *options,
                                  struct err *err)
 {
+    struct engine_options engine = options->engine;
+    engine.writes_texts = true;
     *out = (struct answers_model){.options = options};
     file_last_part(options->dir, out->name);
-    if (engine_open(&out->engine, options->dir, &options->engine, err) ||
+    if (engine_open(&out->engine, options->dir, &engine, err) ||
         engine_digest(out->engine, NULL, out->digest, err))
         return err_prefix(err, "%s: ", options->dir);
     if (engine_describe(out->engine)->needs_labels)
@@ -86,6 +98,7 @@ enum err_code answers_open(struct answers **out, const struct answers_model *mod
     if (answers == NULL)
         return err_no_memory(err, sizeof *answers);
     answers->model = model;
+    answers->writes = info->task == ENGINE_GENERATE;
     answers->tokens_max = info->tokens_max > BATCH_TOKENS ? info->tokens_max : BATCH_TOKENS;
     arena_init(&answers->arena);
     for (unsigned i = 0; i < BATCH_ROWS; i++)
@@ -136,7 +149,8 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .text = row->text,
                             .text_len = row->text_len};
     if (!result->is_finite) {
-        err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+        err_set(&row->err, ERR_INTERNAL, "the model %sgave a score that is not a finite number",
+                answers->writes ? "wrote no text, or " : "");
         return NULL;
     }
     vector_form_scale(&model->asking.vector, info, &row->prepared, &answer.result);
@@ -168,24 +182,93 @@ static enum err_code give_row(struct answers *answers, struct answers_row *row, 
     return err->code;
 }
 
-/* Runs what is prepared and hands it over; then there is room for the next batch. */
-static enum err_code finish_batch(struct answers *answers, struct err *err)
+/* Runs the good rows; a text in windows may be longer than the rest together. */
+static void run_rows(struct answers *answers, struct answers_row *const *rows, unsigned count)
 {
-    /* Runs the good rows; a text in windows may be longer than the rest together. */
     const struct engine_input *inputs[BATCH_ROWS];
     struct engine_result *results[BATCH_ROWS];
     unsigned good = 0;
-    for (unsigned i = 0; i < answers->row_count; i++) {
-        struct answers_row *row = &answers->rows[i];
-        if (row->err.code != ERR_OK ||
-            engine_result_rows(&answers->results[i], answers->model->engine, &row->prepared,
-                               &row->arena, &row->err))
+    for (unsigned i = 0; i < count; i++) {
+        struct engine_result *result = &answers->results[rows[i] - answers->rows];
+        if (engine_result_rows(result, answers->model->engine, &rows[i]->prepared, &rows[i]->arena,
+                               &rows[i]->err))
             continue;
-        results[good] = &answers->results[i];
-        inputs[good++] = &answers->rows[i].prepared;
+        results[good] = result;
+        inputs[good++] = &rows[i]->prepared;
     }
     if (good > 0)
         engine_run(answers->session, inputs, good, results);
+}
+
+/* A text that is being written, with a cache of its own, which is freed when it is done. */
+struct written {
+    struct answers_row *row;
+    struct arena cache;
+};
+
+/* Writes the texts of the good rows. All that there is room for go on together, a token each step;
+ * those that begin are read before, as many at a time as fit a batch of tokens. So most steps have
+ * many rows, which read the weights once. */
+static void write_rows(struct answers *answers, struct answers_row *const *rows, unsigned count)
+{
+    const struct engine_input *inputs[BATCH_ROWS];
+    struct engine_result *results[BATCH_ROWS];
+    struct written open[BATCH_ROWS];
+    size_t bytes = 0;
+    unsigned open_count = 0;
+    for (unsigned next = 0; next < count || open_count > 0;) {
+        unsigned first = open_count, tokens = 0, kept;
+        while (
+            next < count && open_count < BATCH_ROWS &&
+            (open_count == first || tokens + rows[next]->prepared.tokens <= answers->tokens_max) &&
+            (open_count == 0 || bytes < CACHES_MAX)) {
+            struct written *one = &open[open_count];
+            *one = (struct written){.row = rows[next++]};
+            arena_init(&one->cache);
+            results[open_count] = &answers->results[one->row - answers->rows];
+            inputs[open_count] = &one->row->prepared;
+            *results[open_count] = (struct engine_result){0};
+            if (engine_result_rows(results[open_count], answers->model->engine, inputs[open_count],
+                                   &one->cache, &one->row->err)) {
+                arena_deinit(&one->cache);
+                continue;
+            }
+            bytes += one->cache.bytes;
+            tokens += inputs[open_count++]->tokens;
+        }
+        if (first == open_count)
+            first = 0;
+        if (open_count > 0)
+            engine_step(answers->session, inputs + first, open_count - first, results + first);
+        kept = first;
+        for (unsigned i = first; i < open_count; i++) {
+            if (results[i]->is_done) {
+                if (results[i]->is_finite)
+                    engine_result_texts(results[i], &open[i].row->arena, &open[i].row->err);
+                bytes -= open[i].cache.bytes;
+                arena_deinit(&open[i].cache);
+                continue;
+            }
+            open[kept] = open[i];
+            inputs[kept] = inputs[i];
+            results[kept++] = results[i];
+        }
+        open_count = kept;
+    }
+}
+
+/* Runs what is prepared and hands it over; then there is room for the next batch. */
+static enum err_code finish_batch(struct answers *answers, struct err *err)
+{
+    struct answers_row *good[BATCH_ROWS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < answers->row_count; i++)
+        if (answers->rows[i].err.code == ERR_OK)
+            good[count++] = &answers->rows[i];
+    if (answers->writes)
+        write_rows(answers, good, count);
+    else
+        run_rows(answers, good, count);
     for (unsigned i = 0; i < answers->row_count; i++) {
         struct answers_row *row = &answers->rows[i];
         if (err->code == ERR_OK)
@@ -220,7 +303,7 @@ static enum err_code add(struct answers *answers, unsigned index, struct err *er
     if (prepare(answers, row) != ERR_OK)
         return ERR_OK;
     unsigned tokens = row->prepared.tokens;
-    if (answers->tokens > 0 && answers->tokens + tokens > answers->tokens_max &&
+    if (!answers->writes && answers->tokens > 0 && answers->tokens + tokens > answers->tokens_max &&
         finish_all_but(answers, row, err))
         return err->code;
     answers->tokens += tokens;

@@ -1,6 +1,8 @@
 #include "tools/answers/asking.h"
 
+#include "engine/base/memory_file.h"
 #include "engine/cli/cli.h"
+#include "wire/codec_writing.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -71,6 +73,12 @@ enum err_code asking_set(struct asking *out, const char *name, const char *value
         return set_count(&out->vector.dimensions, value, 1, INT_MAX, err);
     if (strcmp(key, "normalize") == 0)
         return set_truth(&out->vector.is_scaled, value, err);
+    bool is_one;
+    if (!out->writes)
+        out->writing = (struct engine_writing){.asked = generation_request_empty};
+    out->writes = true;
+    if (codec_writing_word(&out->writing, key, value, &is_one, err) || is_one)
+        return err->code;
     return err_set(err, ERR_INTERNAL, "no option of a task is called %s", name);
 }
 
@@ -98,10 +106,15 @@ enum err_code asking_check(const struct asking *asking, unsigned tasks, struct e
                        "dimensions, encoding, normalize: the model answers no vectors");
     if (asking->vector.chunks != VECTORS_ONE && (tasks >> ENGINE_EMBED & 1) == 0)
         return err_set(err, ERR_UNUSABLE, "chunks: the model answers no vectors");
+    if (asking->writes && (tasks >> ENGINE_GENERATE & 1) == 0)
+        return err_set(
+            err, ERR_UNUSABLE,
+            "max_new_tokens, num_beams and other options of writing: the model writes no "
+            "texts");
     return ERR_OK;
 }
 
-void asking_write(char out[ASKING_JSON_BYTES], const struct asking *asking)
+enum err_code asking_write(char **out, const struct asking *asking, struct err *err)
 {
     static const char *const aggregations[] = {[AGGREGATION_NONE] = "none",
                                                [AGGREGATION_SIMPLE] = "simple",
@@ -117,23 +130,26 @@ void asking_write(char out[ASKING_JSON_BYTES], const struct asking *asking)
                   {"max_seq_len", question->tokens_max, 0},
                   {"max_answer_len", question->length_max, 0},
                   {"dimensions", asking->vector.dimensions, 0}};
-    int len = 0;
-    out[0] = '\0';
+    struct memory_file file;
+    *out = NULL;
+    if (memory_file_open(&file, err))
+        return err->code;
+    FILE *stream = file.stream;
     if (asking->aggregation != AGGREGATION_OWN)
-        len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"aggregation\":\"%s\",",
-                        aggregations[asking->aggregation]);
+        fprintf(stream, "\"aggregation\":\"%s\",", aggregations[asking->aggregation]);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].number > 0)
-            len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"%s\":%u,",
-                            counts[i].name, counts[i].number - counts[i].less);
+            fprintf(stream, "\"%s\":%u,", counts[i].name, counts[i].number - counts[i].less);
     if (asking->vector.encoding != VECTOR_FLOAT)
-        len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"encoding\":\"%s\",",
-                        vector_encoding_name(asking->vector.encoding));
+        fprintf(stream, "\"encoding\":\"%s\",", vector_encoding_name(asking->vector.encoding));
     if (asking->vector.chunks != VECTORS_ONE)
-        len += snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "\"chunks\":\"%s\",",
-                        vector_chunks_name(asking->vector.chunks));
-    snprintf(out + len, ASKING_JSON_BYTES - (size_t)len, "%s%s%s",
-             question->may_be_empty ? "\"handle_impossible_answer\":true," : "",
-             question->keeps_tokens ? "\"align_to_words\":false," : "",
-             asking->vector.is_scaled ? "\"normalize\":true," : "");
+        fprintf(stream, "\"chunks\":\"%s\",", vector_chunks_name(asking->vector.chunks));
+    fprintf(stream, "%s%s%s", question->may_be_empty ? "\"handle_impossible_answer\":true," : "",
+            question->keeps_tokens ? "\"align_to_words\":false," : "",
+            asking->vector.is_scaled ? "\"normalize\":true," : "");
+    if (asking->writes && !codec_writing_print(&asking->writing, stream))
+        err_no_memory(err, 0);
+    memory_file_close(&file, err);
+    *out = file.bytes;
+    return err->code;
 }

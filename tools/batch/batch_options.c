@@ -154,6 +154,7 @@ static const struct cli_option table[] = {
      ASKED,
      .value = "WHAT",
      .help = "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES "."},
+    ASKING_ROWS_WRITING("-", set_asked),
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     {.name = "threads",
@@ -287,14 +288,18 @@ static char *list_inputs(const struct sources *sources)
 }
 
 /* "" where nothing is asked; a question of any length as its digest. */
-static char *describe_asking(const struct asking *asking)
+static char *describe_asking(const struct asking *asking, struct err *err)
 {
-    char members[ASKING_JSON_BYTES], hash[SHA256_HEX_BYTES] = "", text[2 * ASKING_JSON_BYTES];
-    asking_write(members, asking);
-    if (asking->question.text != NULL)
-        sha256_hex(asking->question.text, asking->question.len, hash);
-    snprintf(text, sizeof text, "%s%s%s", members, hash[0] != '\0' ? "question " : "", hash);
-    return strdup(text);
+    char *members, hash[SHA256_HEX_BYTES];
+    if (asking_write(&members, asking, err) || asking->question.text == NULL)
+        return members;
+    sha256_hex(asking->question.text, asking->question.len, hash);
+    const size_t bytes = strlen(members) + sizeof "question " + sizeof hash;
+    char *text = malloc(bytes);
+    if (text != NULL)
+        snprintf(text, bytes, "%squestion %s", members, hash);
+    free(members);
+    return text;
 }
 
 /* Digest of the listed files that exist: of their names and digests, in this order; "none" if none
@@ -333,11 +338,17 @@ static enum err_code digest_model(struct output_state *out, const char *dir, str
                                           "processor_config.json",
                                           "tokenizer.json",
                                           "tokenizer_config.json",
+                                          "generation_config.json",
                                           "special_tokens_map.json",
                                           "added_tokens.json",
                                           "vocab.txt",
                                           "vocab.json",
                                           "merges.txt",
+                                          "target_vocab.json",
+                                          "source.spm",
+                                          "target.spm",
+                                          "spiece.model",
+                                          "sentencepiece.bpe.model",
                                           "modules.json",
                                           "config_sentence_transformers.json",
                                           "sentence_bert_config.json",
@@ -365,7 +376,7 @@ enum err_code batch_options_state(struct output_state *out, const struct batch_o
     out->top_k = copy(options->local.format.top_k > 0 ? top_k : "all");
     out->explain = copy(options->explain);
     out->fields = copy(fields);
-    out->asked = describe_asking(&options->local.answers.asking);
+    out->asked = describe_asking(&options->local.answers.asking, err);
     out->url = copy(options->remote.url);
     bool ok = true;
 #define X(key, name) ok = ok && out->key != NULL;

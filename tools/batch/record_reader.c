@@ -1,4 +1,4 @@
-#include "tools/batch/record_reader.h"
+#include "tools/batch/sources.h"
 
 #include "engine/base/file.h"
 #include "engine/content/charset.h"

@@ -65,9 +65,13 @@ static enum err_code take_models(struct remote_server *server, const struct json
     static const struct {
         const char *name;
         enum engine_task task;
-    } known[] = {{"tag", ENGINE_TAG}, {"answer", ENGINE_ANSWER}, {"embed", ENGINE_EMBED}};
-    unsigned found = 0, images = 0, tasks = 0;
+    } known[] = {{"tag", ENGINE_TAG},
+                 {"answer", ENGINE_ANSWER},
+                 {"embed", ENGINE_EMBED},
+                 {"generate", ENGINE_GENERATE}};
+    unsigned found = 0, images = 0, tasks = 0, writing = 0;
     *has_digests = true;
+    server->texts = 0;
     buffer_clear(&server->identity);
     server->inputs_max = INPUTS_DEFAULT;
     server->body_bytes_max = BODY_BYTES;
@@ -80,6 +84,11 @@ static enum err_code take_models(struct remote_server *server, const struct json
         for (size_t t = 0; t < sizeof known / sizeof *known; t++)
             if (strcmp(text_of(model, "task"), known[t].name) == 0)
                 tasks |= 1u << known[t].task;
+        if (strcmp(text_of(model, "task"), "generate") == 0) {
+            const unsigned texts = whole_of(doc_member(model, "writes"), "num_return_sequences", 1);
+            server->texts = texts > server->texts ? texts : server->texts;
+            writing++;
+        }
         unsigned inputs = whole_of(model, "inputs_max", INPUTS_DEFAULT);
         unsigned bytes = whole_of(model, "body_bytes_max", BODY_BYTES);
         server->inputs_max = inputs < server->inputs_max ? inputs : server->inputs_max;
@@ -92,6 +101,7 @@ static enum err_code take_models(struct remote_server *server, const struct json
     }
     server->takes_images = found > 0 && images == found;
     server->asks = tasks >> ENGINE_ANSWER & 1;
+    server->texts = writing < found ? 0 : server->texts;
     if (found == 0)
         return err_set(err, ERR_UNUSABLE, "%s: it serves no model named '%.100s'",
                        server->options->url,
@@ -123,7 +133,8 @@ enum err_code remote_server_open(struct remote_server *out, const struct remote_
     *out = (struct remote_server){.options = options};
     if (server_url_read(&out->url, options->url, "/predict", err) ||
         server_url_resolve(&out->url, err) ||
-        bearer_key_read(&out->authorization, options->key_file, err))
+        bearer_key_read(&out->authorization, options->key_file, err) ||
+        asking_write(&out->asked, &options->asking, err))
         return err->code;
     if (out->url.is_secure && tls_stream_trust_open(&out->trust, &trust, err))
         return err->code;
@@ -149,6 +160,8 @@ void remote_server_close(struct remote_server *server)
     server->trust = NULL;
     buffer_deinit(&server->authorization);
     buffer_deinit(&server->identity);
+    free(server->asked);
+    server->asked = NULL;
 }
 
 enum err_code remote_open(struct remote **out, const struct remote_server *server, struct err *err)
@@ -255,9 +268,7 @@ static void begin_envelope(struct remote *remote)
         buffer_json_string(out, options->prompt_name, strlen(options->prompt_name));
         buffer_text(out, ",");
     }
-    char asking[ASKING_JSON_BYTES];
-    asking_write(asking, &options->asking);
-    buffer_text(out, asking);
+    buffer_text(out, remote->server->asked);
     if (options->explain != NULL && strcmp(options->explain, "default") != 0)
         buffer_format(out, "\"explain\":\"%s\",", options->explain);
     else if (options->explain != NULL)

@@ -36,9 +36,11 @@ struct remote_server {
     struct server_url url;
     struct tls_stream_trust *trust;
     struct buffer authorization;
+    char *asked;            /* members of a request that are asked for all inputs */
     struct buffer identity; /* name, version and digest of the models that may answer */
     bool takes_images;      /* and no texts */
     bool asks;              /* a model that may answer takes questions */
+    unsigned texts;         /* of an answer, of models that all write texts; 0: they do not */
     unsigned inputs_max;
     size_t body_bytes_max;
 };

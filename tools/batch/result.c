@@ -47,13 +47,21 @@ static void number_cell(FILE *file, const struct json_t *object, const char *key
 
 /* ---- rows ---- */
 
+/* The labels or texts that a row has at most. */
+static unsigned columns_of(const struct result_format *format)
+{
+    return format->texts > 0 ? format->texts : format->top_k;
+}
+
 void result_header(const struct result_format *format, FILE *file)
 {
     if (!format->is_csv)
         return;
-    fputs("file,line,id,label,score,decision,reason,ood_score,ood_rank,truncated,windows", file);
-    for (unsigned i = 2; i <= format->top_k; i++)
-        fprintf(file, ",label_%u,score_%u", i, i);
+    const char *answer = format->texts > 0 ? "output" : "label";
+    fprintf(file, "file,line,id,%s,score,decision,reason,ood_score,ood_rank,truncated,windows",
+            answer);
+    for (unsigned i = 2; i <= columns_of(format); i++)
+        fprintf(file, ",%s_%u,score_%u", answer, i, i);
     fputs(",model,version,digest,status,error\r\n", file);
 }
 
@@ -88,7 +96,7 @@ static enum err_code print_value(void *context, const char *key, const struct js
     return ERR_OK;
 }
 
-/* The label and its score. A regression's number stands as the score; several numbers stand as the
+/* The label, or the text that was written, and its score. A regression's number stands as the score; several numbers stand as the
  * label: yield=0.9|leakage=0.01. */
 static void answer_cells(FILE *file, const struct json_t *object)
 {
@@ -96,7 +104,7 @@ static void answer_cells(FILE *file, const struct json_t *object)
     struct memory_file text;
     struct err err = {0};
     if (values == NULL) {
-        text_cell(file, object, "label");
+        text_cell(file, object, doc_member(object, "output") != NULL ? "output" : "label");
     } else {
         fputc(',', file);
         if (!memory_file_open(&text, &err)) {
@@ -114,7 +122,8 @@ static void write_row(const struct result_format *format, const struct json_t *o
                       const struct record_input *input, FILE *file)
 {
     const struct json_t *model = doc_member(object, "model");
-    const struct json_t *predictions = doc_member(object, "predictions");
+    const bool writes = format->texts > 0;
+    const struct json_t *others = doc_member(object, writes ? "alternatives" : "predictions");
     bool is_truncated = doc_member(object, "truncated") != NULL;
     write_place(input, file);
     answer_cells(file, object);
@@ -124,9 +133,10 @@ static void write_row(const struct result_format *format, const struct json_t *o
     number_cell(file, object, "ood_rank");
     fputs(is_truncated ? ",true" : ",", file);
     number_cell(file, object, "windows");
-    for (unsigned i = 1; i < format->top_k; i++) {
-        text_cell(file, doc_array_item(predictions, i), "label");
-        number_cell(file, doc_array_item(predictions, i), "score");
+    for (unsigned i = 1; i < columns_of(format); i++) { /* alternatives are without the first */
+        const struct json_t *other = doc_array_item(others, writes ? i - 1 : i);
+        text_cell(file, other, writes ? "output" : "label");
+        number_cell(file, other, "score");
     }
     text_cell(file, model, "name");
     text_cell(file, model, "version");
@@ -155,6 +165,10 @@ enum err_code result_write(const struct result_format *format, struct json_t *ob
         return err_set(err, ERR_UNUSABLE,
                        "--format csv has no column for vectors, which this model answers; give "
                        "--format jsonl");
+    if (format->is_csv && format->texts == 0 && doc_member(object, "output") != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--format csv: the table has columns for labels, and this model writes a "
+                       "text; name it with --model, or give --format jsonl");
     if (ok && format->is_csv)
         write_row(format, object, input, file);
     else if (ok)

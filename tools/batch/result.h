@@ -24,6 +24,7 @@ struct json_t;
 struct result_format {
     bool is_csv;
     unsigned top_k; /* 0: all, not of CSV */
+    unsigned texts; /* that each answer has, of models that write; 0: answers have labels */
 };
 
 /* Writes the first line of a CSV; JSON has none. Failures show in ferror(file). */

@@ -1,9 +1,9 @@
-/* http_parse.c - see http_parse.h. The parser is a walk over lines and runs of body bytes: in a
+/* http_parse.c - see connection.h. The parser is a walk over lines and runs of body bytes: in a
  * line state bytes are collected up to CRLF and the whole line is judged; in a body state they go
  * straight into the body. Message framing follows RFC 9112 section 6.3, except that a reply whose
  * framing is ambiguous (both Content-Length and Transfer-Encoding, two lengths) is refused instead
  * of repaired: a load test must report such a server. */
-#include "tools/client/http_parse.h"
+#include "tools/client/connection.h"
 
 #include <ctype.h>
 #include <string.h>

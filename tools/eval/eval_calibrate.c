@@ -2,7 +2,6 @@
  * n-grams, inputs that are none of its labels, and what is written of them. */
 #include "engine/selftest.h"
 #include "learn/eval/calibrate.h"
-#include "learn/eval/known_inputs.h"
 #include "tools/eval/eval.h"
 
 #include <stdio.h>

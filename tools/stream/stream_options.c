@@ -120,6 +120,7 @@ static const struct cli_option table[] = {
      ASKED,
      .value = "WHAT",
      .help = "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES "."},
+    ASKING_ROWS_WRITING("_", set_asked),
     {.type = CLI_HEADING, .help = "Kafka"},
     {.name = "brokers",
      FIELD(brokers),
@@ -317,10 +318,12 @@ static enum err_code set_word(const struct cli_option *option, struct stream_opt
     char digits[DOC_NUMBER_BYTES];
     const char *word = doc_as_string(value);
     bool is_true = false;
-    if (word == NULL && doc_number_text(value, digits))
-        word = digits;
-    else if (word == NULL &&
-             doc_get_bool(options->file, "$", option->name, &is_true, &(struct err){0}) == ERR_OK)
+    if (word == NULL && doc_number_text(value, digits)) {
+        word = arena_copy(&options->words, digits, strlen(digits)); /* texts are borrowed */
+        if (word == NULL)
+            return err_no_memory(err, strlen(digits));
+    } else if (word == NULL &&
+               doc_get_bool(options->file, "$", option->name, &is_true, &(struct err){0}) == ERR_OK)
         word = is_true ? "true" : "false";
     if (word == NULL)
         err_set(err, ERR_UNUSABLE, "expected a string, a number or a boolean, found %s",
@@ -438,6 +441,7 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
                                   char *const *argv, struct err *err)
 {
     *out = (struct stream_options){0};
+    arena_init(&out->words);
     *action = CLI_RUN;
     for (size_t i = 0; i < OPTIONS; i++)
         if (table[i].type == CLI_TEXT && table[i].fallback != NULL && table[i].fallback[0] == '\0')
@@ -487,5 +491,6 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
 void stream_options_free(struct stream_options *options)
 {
     free(options->topic_bytes);
+    arena_deinit(&options->words);
     doc_free(options->file);
 }

@@ -11,6 +11,7 @@
 #ifndef ATTND_TOOLS_STREAM_STREAM_OPTIONS_H
 #define ATTND_TOOLS_STREAM_STREAM_OPTIONS_H
 
+#include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/cli/cli.h"
 #include "tools/answers/answers.h"
@@ -44,6 +45,7 @@ struct stream_options {
     unsigned metrics_port;
 
     struct json_t *file; /* strings of the options borrow from it */
+    struct arena words;  /* and from this: numbers of the file */
     char *topic_bytes;   /* and the names of topics */
     char host[256];      /* the default of member */
 };

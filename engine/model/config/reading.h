@@ -31,7 +31,7 @@ enum image_reduction { REDUCTION_FILTER, REDUCTION_LINES };
  *
  * With several views the answer is the mean of the features of the image and of its rotations or
  * reflections (engine/prepare/views.h), and so the mean of their logits. The reduction is the
- * method for details smaller than a pixel when an image is shrunk (engine/vision/resize_lines.h).
+ * method for details smaller than a pixel when an image is shrunk (engine/vision/resize_lines.c).
  */
 struct image_reading {
     unsigned views; /* 1, 2, 4 or 8 */

@@ -154,6 +154,9 @@ struct family {
     bool fills_by_gelu; /* the masked-language-model head has gelu, whatever key_activation says */
     bool drops_classifier; /* training: dropout before the classifier */
     bool drops_features;   /* training: dropout before the pooler */
+    bool drops_states;     /* training: dropout behind the last norm */
+    bool pads_words;       /* training: the pad token's word is not learnt where it is read
+                              (PyTorch's padding_idx) */
     bool always_projects;  /* projects embeddings even to the same size */
     bool is_unbiased;      /* no linear layer has a bias, no norm a beta */
     enum position_kind positions;
@@ -206,6 +209,8 @@ struct family_pair {
     bool is_untied;          /* the class's tie_word_embeddings is false */
     bool has_as_many_layers; /* a decoder without its key has the encoder's number of layers */
     bool scales_output;      /* a tied output reads the states times D^-1/2 */
+    bool reads_last_first;   /* training: a decoder reads the target's last token first, in place of
+                                decoder_start_token_id */
     const char *key_sharing; /* false: each has words of its own, the decoder's vocabulary has
                                 decoder_vocab_size; NULL: they share them */
 };

@@ -29,8 +29,9 @@
     .kind = ENGINE_TEXT, .key_hidden = "d_model", .key_layers = side "_layers",                    \
     .key_heads = side "_attention_heads", .key_intermediate = side "_ffn_dim",                     \
     .key_activation = "activation_function", .key_embedding_scale = "scale_embedding",             \
-    .key_eps = "", .default_eps = 1e-5, .default_hidden = 1024, .default_layers = 12,              \
-    .default_heads = 16, .default_intermediate = 4096
+    .key_pad = "pad_token_id", .pads_words = true, .key_eps = "", .default_eps = 1e-5,             \
+    .default_hidden = 1024, .default_layers = 12, .default_heads = 16,                             \
+    .default_intermediate = 4096
 
 #define FAIRSEQ_ENCODER(placement)                                                                 \
     .block = {placement, .always_biased = true, .drops_attention_out = true,                       \
@@ -48,7 +49,7 @@
 /* Junczys-Dowmunt et al. 2018 */
 #define MARIAN(side)                                                                               \
     .default_vocab = 58101, .default_positions = 1024, .position_table = POSITIONS_SINES,          \
-    .tensors[TENSOR_POSITION] = "model." side ".embed_positions.weight"
+    .default_pad = 58100, .tensors[TENSOR_POSITION] = "model." side ".embed_positions.weight"
 
 static const struct family marian_encoder = {
     .name = "marian", .model_type = "marian", FAIRSEQ_ENCODER(NORM_AFTER), MARIAN("encoder")};
@@ -60,7 +61,7 @@ static const struct family marian_decoder = {.name = "marian-decoder",
 /* Lewis et al. 2020 */
 #define BART(side)                                                                                 \
     .default_vocab = 50265, .default_positions = 1024, .positions = POSITION_BEHIND_TWO,           \
-    .tensors[TENSOR_POSITION] = "model." side ".embed_positions.weight",                           \
+    .default_pad = 1, .tensors[TENSOR_POSITION] = "model." side ".embed_positions.weight",         \
     .tensors[TENSOR_EMBEDDING_NORM] = "model." side ".layernorm_embedding"
 
 static const struct family bart_encoder = {
@@ -99,8 +100,8 @@ static const struct family pegasus_decoder = {.name = "pegasus-decoder",
  * ignores: they are computed. */
 #define M2M100(side)                                                                               \
     .default_vocab = 128112, .default_positions = 1024, .default_activation = "relu",              \
-    .scales_embedding = true, .positions = POSITION_PAST_PAD, .key_pad = "pad_token_id",           \
-    .default_pad = 1, .position_table = POSITIONS_SINES_FAIRSEQ,                                   \
+    .scales_embedding = true, .positions = POSITION_PAST_PAD, .default_pad = 1,                    \
+    .position_table = POSITIONS_SINES_FAIRSEQ,                                                     \
     .tensors[TENSOR_FINAL_NORM] = "model." side ".layer_norm"
 
 static const struct family m2m100_encoder = {
@@ -113,8 +114,8 @@ static const struct family m2m100_decoder = {.name = "m2m100-decoder",
 /* Raffel et al. 2020; the gated form: Shazeer 2020. Its positions have no end; 512 are those that
  * it was trained with. */
 #define T5_KEYS                                                                                    \
-    .kind = ENGINE_TEXT, .is_unbiased = true, .key_hidden = "d_model", .key_heads = "num_heads",   \
-    .key_intermediate = "d_ff", .key_head_width = "d_kv",                                          \
+    .kind = ENGINE_TEXT, .is_unbiased = true, .drops_states = true, .key_hidden = "d_model",       \
+    .key_heads = "num_heads", .key_intermediate = "d_ff", .key_head_width = "d_kv",                \
     .key_gated_activation = "feed_forward_proj", .key_eps = "layer_norm_epsilon",                  \
     .key_buckets = "relative_attention_num_buckets",                                               \
     .key_distance = "relative_attention_max_distance", .key_positions = "n_positions",             \
@@ -184,7 +185,7 @@ static const struct family mt5_encoder = {MT5, T5_ENCODER}, mt5_decoder = {MT5, 
               .drops_activated = true},                                                            \
     FAIRSEQ_KEYS("decoder"), FAIRSEQ_NAMES("decoder.model.", "decoder"),                           \
     FAIRSEQ_CROSS_NAMES("decoder.model."), .default_vocab = 50265, .default_positions = 512,       \
-    .key_embedding_norm = "layernorm_embedding", .has_embedding_norm = true,                       \
+    .key_embedding_norm = "layernorm_embedding", .has_embedding_norm = true, .default_pad = 1,     \
     .tensors[TENSOR_EMBEDDING_NORM] = "decoder.model.decoder.layernorm_embedding",                 \
     .tensors[TENSOR_OUTPUT] = "decoder.output_projection"
 
@@ -196,8 +197,6 @@ static const struct family trocr_learnt = {.name = "trocr",
 static const struct family trocr_sines = {.name = "trocr",
                                           TROCR,
                                           .positions = POSITION_PAST_PAD,
-                                          .key_pad = "pad_token_id",
-                                          .default_pad = 1,
                                           .position_table = POSITIONS_SINES_FAIRSEQ};
 
 static const struct family_pair pairs[] = {
@@ -206,7 +205,10 @@ static const struct family_pair pairs[] = {
      .target = &marian_decoder,
      .key_sharing = "share_encoder_decoder_embeddings"},
     {.model_type = "bart", .source = &bart_encoder, .target = &bart_decoder},
-    {.model_type = "mbart", .source = &mbart_encoder, .target = &mbart_decoder},
+    {.model_type = "mbart",
+     .source = &mbart_encoder,
+     .target = &mbart_decoder,
+     .reads_last_first = true},
     {.model_type = "pegasus", .source = &pegasus_encoder, .target = &pegasus_decoder},
     {.model_type = "m2m_100", .source = &m2m100_encoder, .target = &m2m100_decoder},
     {.model_type = "t5",

@@ -194,9 +194,11 @@ static void add_product(const struct work *work, float *sum, size_t sum_stride, 
 
 /* ---- a block of queries, row by row ---- */
 
-/* Returns sqrt(d), or sqrt(terms d) if scores are a sum of several terms. */
+/* Returns sqrt(d), or sqrt(terms d) if scores are a sum of several terms, or 1. */
 static float divisor_of(const struct attention_train *head)
 {
+    if (head->is_unscaled)
+        return 1;
     return sqrtf((float)(head->d * (head->terms > 0 ? head->terms : 1)));
 }
 

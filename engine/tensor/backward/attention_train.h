@@ -26,6 +26,7 @@
 #include "engine/tensor/gemm/gemm.h"
 #include "engine/tensor/kernels.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,9 +45,10 @@ struct attention_train {
     const float *k, *v; /* [n, d] each */
     size_t kv_stride, n;
     size_t d;
-    unsigned terms; /* terms of a score, B holds the others: Q K^T / sqrt(terms d); 0: one */
-    float dropout;  /* rate; 0: none */
-    uint32_t key;   /* key of this head's mask: index i n + j for query i and key j */
+    unsigned terms;   /* terms of a score, B holds the others: Q K^T / sqrt(terms d); 0: one */
+    bool is_unscaled; /* Q K^T is not divided (Raffel et al. 2020, section 2.1) */
+    float dropout;    /* rate; 0: none */
+    uint32_t key;     /* key of this head's mask: index i n + j for query i and key j */
     struct attention_train_mask mask; /* with tokens: (first_query + i) tokens + first_key + j */
     float entropy, sparsity;
     /* B at this head and its first query; NULL: none. With global_rows, key 0 is the global key, in

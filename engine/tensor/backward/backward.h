@@ -40,6 +40,12 @@ struct backward {
     void (*layer_norm)(float *dx, size_t dx_stride, float *stats, const float *dy, size_t dy_stride,
                        const float *x, size_t x_stride, const float *gamma, const float *residual,
                        size_t residual_stride, size_t rows, size_t width, float eps);
+    /* y = x rstd gamma (kernels.rms_norm; Zhang and Sennrich 2019). With h = x rstd:
+     *     dx = rstd (e - h mean(e h)) + residual
+     * else as layer_norm; the means in stats are 0, so that layer_norm_columns gives dgamma. */
+    void (*rms_norm)(float *dx, size_t dx_stride, float *stats, const float *dy, size_t dy_stride,
+                     const float *x, size_t x_stride, const float *gamma, const float *residual,
+                     size_t residual_stride, size_t rows, size_t width, float eps);
     /* dgamma[c] += sum_r dy[r, c] h[r, c];  dbeta[c] += sum_r dy[r, c];  first <= c < last. */
     void (*layer_norm_columns)(float *dgamma, float *dbeta, const float *dy, size_t dy_stride,
                                const float *x, size_t x_stride, const float *stats, size_t rows,

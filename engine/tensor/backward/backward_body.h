@@ -54,7 +54,8 @@ INLINE float dot(const float *a, const float *b, size_t n)
  *     dx = rstd e - (rstd sum(e) / W + rstd^3 sum(e c) / W c) + residual
  *
  * Three passes over a row: sum(x) and sum(e); sum(c^2) and sum(e c); dx. NORM_ROWS rows at a time,
- * as in the forward kernel. */
+ * as in the forward kernel. An RMS norm is the same with a mean of 0 for x and for e; it has no
+ * first pass. */
 
 enum { NORM_ROWS = 4 };
 
@@ -118,18 +119,18 @@ INLINE void norm_last_step(const struct norm_rows *n, const struct norm_row *row
 }
 
 INLINE void norm_moments(const struct norm_rows *n, struct norm_row *row, float eps,
-                         const size_t rows)
+                         const size_t rows, const bool is_rms)
 {
     vec x_sum[NORM_ROWS] = {0}, e_sum[NORM_ROWS] = {0};
     vec squares[NORM_ROWS] = {0}, products[NORM_ROWS] = {0};
     const float width = (float)n->width;
     size_t full = n->width / LANES * LANES, rest = n->width - full;
-    for (size_t c = 0; c < full; c += LANES)
+    for (size_t c = 0; c < full && !is_rms; c += LANES)
         norm_first_step(n, x_sum, e_sum, c, LANES, rows);
-    if (rest > 0)
+    if (rest > 0 && !is_rms)
         norm_first_step(n, x_sum, e_sum, full, rest, rows);
     for (size_t r = 0; r < rows; r++)
-        row[r].mean = vec_sum(x_sum[r]) / width;
+        row[r].mean = is_rms ? 0 : vec_sum(x_sum[r]) / width;
     for (size_t c = 0; c < full; c += LANES)
         norm_second_step(n, row, squares, products, c, LANES, rows);
     if (rest > 0)
@@ -137,7 +138,7 @@ INLINE void norm_moments(const struct norm_rows *n, struct norm_row *row, float 
     for (size_t r = 0; r < rows; r++) {
         float rstd = 1.0f / sqrtf(vec_sum(squares[r]) / width + eps);
         row[r].rstd = rstd;
-        row[r].constant = rstd * (vec_sum(e_sum[r]) / width);
+        row[r].constant = is_rms ? 0 : rstd * (vec_sum(e_sum[r]) / width);
         row[r].slope = rstd * rstd * rstd * (vec_sum(products[r]) / width);
     }
 }
@@ -152,10 +153,11 @@ INLINE void norm_write(const struct norm_rows *n, const struct norm_row *row, co
         norm_last_step(n, row, full, n->width - full, rows, with_residual);
 }
 
-INLINE void norm_rows(const struct norm_rows *n, float *stats, float eps, const size_t rows)
+INLINE void norm_rows(const struct norm_rows *n, float *stats, float eps, const size_t rows,
+                      const bool is_rms)
 {
     struct norm_row row[NORM_ROWS];
-    norm_moments(n, row, eps, rows);
+    norm_moments(n, row, eps, rows, is_rms);
     if (n->residual != NULL)
         norm_write(n, row, rows, true);
     else
@@ -166,24 +168,38 @@ INLINE void norm_rows(const struct norm_rows *n, float *stats, float eps, const 
     }
 }
 
+/* n has the matrices from their first rows on. */
+INLINE void norm_matrix(struct norm_rows n, float *stats, size_t rows, float eps, const bool is_rms)
+{
+    for (size_t r = 0, step; r < rows; r += step) {
+        step = rows - r >= NORM_ROWS ? NORM_ROWS : 1;
+        if (step == NORM_ROWS)
+            norm_rows(&n, stats + 2 * r, eps, NORM_ROWS, is_rms);
+        else
+            norm_rows(&n, stats + 2 * r, eps, 1, is_rms);
+        n.dx += step * n.dx_stride;
+        n.dy += step * n.dy_stride;
+        n.x += step * n.x_stride;
+        n.residual = n.residual != NULL ? n.residual + step * n.residual_stride : NULL;
+    }
+}
+
 static void layer_norm(float *dx, size_t dx_stride, float *stats, const float *dy, size_t dy_stride,
                        const float *x, size_t x_stride, const float *gamma, const float *residual,
                        size_t residual_stride, size_t rows, size_t width, float eps)
 {
-    struct norm_rows n = {dx,        dy,        x,        gamma,           residual,
-                          dx_stride, dy_stride, x_stride, residual_stride, width};
-    for (size_t r = 0; r < rows;) {
-        size_t step = rows - r >= NORM_ROWS ? NORM_ROWS : 1;
-        n.dx = dx + r * dx_stride;
-        n.dy = dy + r * dy_stride;
-        n.x = x + r * x_stride;
-        n.residual = residual != NULL ? residual + r * residual_stride : NULL;
-        if (step == NORM_ROWS)
-            norm_rows(&n, stats + 2 * r, eps, NORM_ROWS);
-        else
-            norm_rows(&n, stats + 2 * r, eps, 1);
-        r += step;
-    }
+    const struct norm_rows n = {dx,        dy,        x,        gamma,           residual,
+                                dx_stride, dy_stride, x_stride, residual_stride, width};
+    norm_matrix(n, stats, rows, eps, false);
+}
+
+static void rms_norm(float *dx, size_t dx_stride, float *stats, const float *dy, size_t dy_stride,
+                     const float *x, size_t x_stride, const float *gamma, const float *residual,
+                     size_t residual_stride, size_t rows, size_t width, float eps)
+{
+    const struct norm_rows n = {dx,        dy,        x,        gamma,           residual,
+                                dx_stride, dy_stride, x_stride, residual_stride, width};
+    norm_matrix(n, stats, rows, eps, true);
 }
 
 /* ---- sums over rows ----
@@ -523,6 +539,7 @@ static void moving_average(float *average, const float *w, size_t n, float decay
 
 const struct backward BACKWARD = {.name = NAME,
                                   .layer_norm = layer_norm,
+                                  .rms_norm = rms_norm,
                                   .layer_norm_columns = layer_norm_columns,
                                   .column_sums = column_sums,
                                   .activate = activate,

@@ -7,10 +7,10 @@
 #include <assert.h>
 #include <math.h>
 
-static void norm_stats(float *stats, const float *x, size_t width, float eps)
+static void norm_stats(float *stats, const float *x, size_t width, float eps, bool is_rms)
 {
     double mean = 0, variance = 0;
-    for (size_t c = 0; c < width; c++)
+    for (size_t c = 0; c < width && !is_rms; c++)
         mean += x[c];
     mean /= (double)width;
     for (size_t c = 0; c < width; c++)
@@ -21,13 +21,13 @@ static void norm_stats(float *stats, const float *x, size_t width, float eps)
 }
 
 static void norm_row(float *dx, const float *stats, const float *dy, const float *x,
-                     const float *gamma, const float *residual, size_t width)
+                     const float *gamma, const float *residual, size_t width, bool is_rms)
 {
     const double mean = stats[0], rstd = stats[1];
     double mean_e = 0, mean_eh = 0;
     for (size_t c = 0; c < width; c++) {
         double e = (double)dy[c] * gamma[c];
-        mean_e += e / (double)width;
+        mean_e += is_rms ? 0 : e / (double)width;
         mean_eh += e * (x[c] - mean) * rstd / (double)width;
     }
     for (size_t c = 0; c < width; c++) {
@@ -43,9 +43,21 @@ static void layer_norm(float *dx, size_t dx_stride, float *stats, const float *d
 {
     for (size_t r = 0; r < rows; r++) {
         const float *rest = residual != NULL ? residual + r * residual_stride : NULL;
-        norm_stats(stats + 2 * r, x + r * x_stride, width, eps);
+        norm_stats(stats + 2 * r, x + r * x_stride, width, eps, false);
         norm_row(dx + r * dx_stride, stats + 2 * r, dy + r * dy_stride, x + r * x_stride, gamma,
-                 rest, width);
+                 rest, width, false);
+    }
+}
+
+static void rms_norm(float *dx, size_t dx_stride, float *stats, const float *dy, size_t dy_stride,
+                     const float *x, size_t x_stride, const float *gamma, const float *residual,
+                     size_t residual_stride, size_t rows, size_t width, float eps)
+{
+    for (size_t r = 0; r < rows; r++) {
+        const float *rest = residual != NULL ? residual + r * residual_stride : NULL;
+        norm_stats(stats + 2 * r, x + r * x_stride, width, eps, true);
+        norm_row(dx + r * dx_stride, stats + 2 * r, dy + r * dy_stride, x + r * x_stride, gamma,
+                 rest, width, true);
     }
 }
 
@@ -186,6 +198,7 @@ static void moving_average(float *average, const float *w, size_t n, float decay
 
 const struct backward backward_reference = {.name = "reference",
                                             .layer_norm = layer_norm,
+                                            .rms_norm = rms_norm,
                                             .layer_norm_columns = layer_norm_columns,
                                             .column_sums = column_sums,
                                             .activate = activate,

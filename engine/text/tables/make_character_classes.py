@@ -12,6 +12,8 @@ import tokenizers
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Digits, Split, Whitespace
 
+from make_unicode_tables import write_array
+
 EXPECTED_VERSION = "0.22.2"
 CHARACTERS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
@@ -42,10 +44,8 @@ def ranges(characters):
 
 def write_ranges(out, name, characters):
     items = [f"{{0x{first:X}, 0x{last:X}}}" for first, last in ranges(characters)]
-    out.write(f"\nconst struct character_range character_class_{name}[] = {{\n")
-    for at in range(0, len(items), 4):
-        out.write("    " + ", ".join(items[at:at + 4]) + ",\n")
-    out.write(f"}};\nconst size_t character_class_{name}_count = {len(items)};\n")
+    write_array(out, f"const struct character_range character_class_{name}[]", items)
+    out.write(f"const size_t character_class_{name}_count = {len(items)};\n")
 
 
 def main():

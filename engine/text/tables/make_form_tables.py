@@ -114,14 +114,13 @@ def main():
 
 /* clang-format off */
 """)
-        write_array(out, "const uint8_t form_tables_index[]", [str(i) for i in index], 19)
-        write_array(out, "const uint8_t form_tables_records[]", [str(r) for r in records], 19)
-        write_array(out, "const struct form_decomposition form_tables_decompositions[]",
-                    entries, 4)
+        write_array(out, "const uint8_t form_tables_index[]", [str(i) for i in index])
+        write_array(out, "const uint8_t form_tables_records[]", [str(r) for r in records])
+        write_array(out, "const struct form_decomposition form_tables_decompositions[]", entries)
         out.write(f"const size_t form_tables_decomposition_count = {len(entries)};\n")
-        write_array(out, "const uint16_t form_tables_pool[]", pool, 12)
+        write_array(out, "const uint16_t form_tables_pool[]", pool)
         write_array(out, "const struct form_composition form_tables_compositions[]",
-                    [f"{{0x{a:X}, 0x{b:X}, 0x{c:X}}}" for a, b, c in composed], 3)
+                    [f"{{0x{a:X}, 0x{b:X}, 0x{c:X}}}" for a, b, c in composed])
         out.write(f"const size_t form_tables_composition_count = {len(composed)};\n")
     assert max(index) <= 255, "form_tables_index holds numbers of one byte"
 

@@ -7,8 +7,10 @@ and decompositions of 9.0 (crate unicode-normalization-alignments 0.1.12) and th
 Rust's standard library (17.0). Python's unicodedata knows one version, so the differences are
 listed here; they were found by probing every code point of the reference.
 """
+import itertools
 import os
 import re
+import textwrap
 import unicodedata
 
 EXPECTED_VERSION = "14.0.0"
@@ -126,11 +128,20 @@ def build_trie():
     return records, list(blocks), index
 
 
-def write_array(out, declaration, items, width):
-    out.write(f"\n{declaration} = {{\n")
-    for at in range(0, len(items), width):
-        out.write("    " + ", ".join(items[at:at + width]) + ",\n")
-    out.write("};\n")
+RUN_MIN = 8  # equal elements that are written once, as "[first ... last] = value"
+
+
+def write_array(out, declaration, items):
+    """Lines of 100 columns. Items are strings."""
+    words, at = [], 0
+    for item, run in itertools.groupby(items):
+        count = len(list(run))
+        words += [f"[{at} ... {at + count - 1}] = {item},"] if count >= RUN_MIN else [f"{item},"] * count
+        at += count
+    # no line ends within an element
+    text = textwrap.fill(" ".join(word.replace(" ", "\0") for word in words), 100, initial_indent="    ",
+                         subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    out.write(f"\n{declaration} = {{\n" + text.replace("\0", " ") + "\n};\n")
 
 
 def sibling(name):
@@ -162,14 +173,13 @@ def main():
 /* clang-format off */
 """)
         write_array(out, "const struct unicode_properties unicode_tables_records[]",
-                    [f"{{{f}, {k}, {d}}}" for f, k, d in records], 6)
-        write_array(out, "const uint16_t unicode_tables_index[]", [str(i) for i in index], 19)
+                    [f"{{{f}, {k}, {d}}}" for f, k, d in records])
+        write_array(out, "const uint16_t unicode_tables_index[]", [str(i) for i in index])
         write_array(out, "const uint8_t unicode_tables_blocks[]",
-                    [str(number) for block in blocks for number in block], 19)
-        write_array(out, "const struct unicode_decomposition unicode_tables_decompositions[]",
-                    entries, 4)
+                    [str(number) for block in blocks for number in block])
+        write_array(out, "const struct unicode_decomposition unicode_tables_decompositions[]", entries)
         out.write(f"const size_t unicode_tables_decomposition_count = {len(entries)};\n")
-        write_array(out, "const uint32_t unicode_tables_pool[]", pool, 10)
+        write_array(out, "const uint32_t unicode_tables_pool[]", pool)
 
 
 if __name__ == "__main__":

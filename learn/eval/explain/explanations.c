@@ -14,7 +14,7 @@ enum { ORDERS = 3, PURPOSE_CHOICE = 0x4558 }; /* ORDERS: random orders for each 
 
 const char *explanations_method_name(unsigned method)
 {
-    if (method < EXPLAIN_METHODS)
+    if (method < EXPLAIN_LABEL_METHODS)
         return method_name((enum explain_method)method);
     return method == METHOD_RANDOM ? "random" : "occlusion";
 }
@@ -223,7 +223,7 @@ static enum err_code run_input(struct subject *subject, struct err *err)
     if (run_whole(subject, err) ||
         probe_take(subject->probe, &subject->parts, subject->explained->winner, err))
         return err->code;
-    for (unsigned method = 0; method < EXPLAIN_METHODS; method++)
+    for (unsigned method = 0; method < EXPLAIN_LABEL_METHODS; method++)
         if (explain(subject, method, err))
             return err->code;
     if (occlude(subject, &scorer, err) || read_mask(subject, err))

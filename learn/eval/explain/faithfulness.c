@@ -1,4 +1,4 @@
-#include "learn/eval/explain/faithfulness.h"
+#include "learn/eval/explain/explanations.h"
 
 #include "engine/base/rng.h"
 

@@ -1,4 +1,4 @@
-#include "learn/eval/explain/localisation.h"
+#include "learn/eval/explain/explanations.h"
 
 #include "engine/base/file.h"
 #include "engine/vision/image.h"

@@ -1,7 +1,7 @@
 #include "learn/eval/measure/expectation.h"
 
 #include "engine/base/rng.h"
-#include "engine/statistics/stratified.h"
+#include "engine/statistics/statistics.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -12,13 +12,13 @@
  *     accuracy = sum_c q_c r_cc       F1_c = 2 q_c r_cc / (q_c + sum_l q_l r_lc)
  *
  * A label without a counted input is left out, and its expected share is divided among the others.
- * Accuracy has the interval of statistics/stratified.h, macro-F1 a percentile bootstrap within
+ * Accuracy has the interval of statistics/statistics.h, macro-F1 a percentile bootstrap within
  * labels. Threads: plain data.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_EXPECTATION_H
 #define ATTND_LEARN_EVAL_MEASURE_EXPECTATION_H
 
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 #include "learn/eval/measure/confusion.h"
 
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #define ATTND_LEARN_EVAL_MEASURE_INTERVAL_H
 
 #include "engine/base/err.h"
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 #include "learn/eval/measure/confusion.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "learn/eval/measure/multi_label.h"
+#include "learn/eval/measure/set_assessment.h"
 
 #include "learn/eval/measure/separation.h"
 

@@ -5,7 +5,7 @@
 #ifndef ATTND_LEARN_EVAL_MEASURE_SEPARATION_H
 #define ATTND_LEARN_EVAL_MEASURE_SEPARATION_H
 
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 
 #include <stddef.h>
 

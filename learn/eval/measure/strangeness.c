@@ -1,9 +1,29 @@
 #include "learn/eval/measure/strangeness.h"
 
-#include "learn/eval/measure/ood_scores.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+float *strangeness_scores(const struct engine_model *model, const struct evaluation *evaluation,
+                          size_t *count, struct err *err)
+{
+    float *out = calloc(evaluation->count + 1, sizeof *out);
+    float *scores = calloc(evaluation->label_count + 1, sizeof *scores);
+    *count = 0;
+    if (out == NULL || scores == NULL) {
+        err_no_memory(err, evaluation->count * sizeof *out);
+        free(out);
+        out = NULL;
+    }
+    for (size_t i = 0; out != NULL && i < evaluation->count; i++) {
+        struct judgement judgement;
+        if (evaluation->problems[i] != NULL)
+            continue;
+        evaluation_judge(evaluation, model, i, scores, &judgement);
+        out[(*count)++] = judgement.ood_score;
+    }
+    free(scores);
+    return out;
+}
 
 struct work {
     const struct strangeness_source *source;
@@ -17,10 +37,10 @@ static enum err_code open_work(struct work *work, const struct strangeness_sourc
                                struct err *err)
 {
     *work = (struct work){.source = source};
-    work->known = ood_scores_compute(source->model, source->known, &work->known_count, err);
+    work->known = strangeness_scores(source->model, source->known, &work->known_count, err);
     if (work->known != NULL)
         work->strange =
-            ood_scores_compute(source->model, source->strange, &work->strange_count, err);
+            strangeness_scores(source->model, source->strange, &work->strange_count, err);
     if (work->strange == NULL)
         return err->code;
     work->some_known = calloc(work->known_count + 1, sizeof *work->some_known);

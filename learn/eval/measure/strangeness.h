@@ -49,4 +49,9 @@ enum err_code strangeness_measure(struct strangeness *out, const struct strangen
                                   struct err *err);
 void strangeness_close(struct strangeness *strangeness);
 
+/* Returns the OOD scores [*count] of the inputs that have logits, in their order; the caller frees
+ * them. The evaluation must have features. NULL with ERR_NO_MEMORY. */
+float *strangeness_scores(const struct engine_model *model, const struct evaluation *evaluation,
+                          size_t *count, struct err *err);
+
 #endif

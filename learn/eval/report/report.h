@@ -49,7 +49,7 @@ struct report {
     const struct dataset *dataset;
     const unsigned *classes; /* of the data set, as dataset_match gives them */
     unsigned threads;
-    unsigned folds; /* number of files with the answers (out_of_fold.h); 0: the model's own */
+    unsigned folds; /* number of files with the answers (out_of_fold_take); 0: the model's own */
     struct report_run run;
     const struct findings *findings; /* of run */
     /* Decisions by the checkpoint's own thresholds; NULL: it has none. */

@@ -108,7 +108,7 @@ static enum err_code put_pruned(struct json_t *config, const struct spec *spec, 
 /* transformers converts all weights to the dtype: for a regression it is F32, as its classifier
  * needs, and for an embedding, whose vectors would lose digits. transformers has called torch_dtype
  * "dtype" since 4.56. If both are there it takes "dtype". An MLP width that follows from another
- * member (no key of its own) is not written. */
+ * member (no key of its own) is not written. Training decides no other member of a pair. */
 static enum err_code edit_config(struct json_t *config, const struct export *what, struct err *err)
 {
     const struct spec *spec = &what->parameters->spec;
@@ -116,6 +116,9 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     const bool is_f16 = what->dtype == DTYPE_F16 && spec->scores != SCORES_NONE;
     const char *width = spec->family->key_intermediate;
     doc_edit_remove(config, "torch_dtype");
+    if (what->parameters->target != NULL)
+        return doc_edit_text(config, "dtype", what->dtype == DTYPE_F16 ? "float16" : "float32",
+                             err);
     if (put_architecture(config, what->parameters, err) ||
         doc_edit_text(config, "dtype", is_f16 ? "float16" : "float32", err) ||
         doc_edit_integer(config, is_text ? "vocab_size" : "image_size",
@@ -139,6 +142,9 @@ static enum err_code make_config(struct json_t **out, unsigned *image_size,
     long long edge = IMAGE_SIZE_DEFAULT;
     if (file_path(path, what->source_dir, "config.json", err) || doc_edit_open(out, path, err))
         return err->code;
+    *image_size = what->parameters->spec.image_size;
+    if (what->parameters->target != NULL)
+        return edit_config(*out, what, err);
     const bool is_pair = doc_as_number(doc_array_item(doc_member(*out, "image_size"), 0), &size);
     if ((!is_pair && doc_get_integer(*out, "$", "image_size", 1, 65536, &edge, err)) ||
         edit_config(*out, what, err))
@@ -202,6 +208,17 @@ static enum err_code write_sentence(const char *dir, const struct export *what, 
     return file_path(path, dir, "modules.json", err) ? err->code : file_remove(path, err);
 }
 
+/* The files of the texts that a pair writes, and how it writes them. */
+static enum err_code write_target(const char *dir, const struct export *what, const char *tokenizer,
+                                  struct err *err)
+{
+    const bool is_read = what->parameters->spec.family->kind == ENGINE_TEXT;
+    if (what->parameters->target == NULL ||
+        export_files_copy(dir, what->source_dir, "generation_config.json", NULL, err) || is_read)
+        return err->code;
+    return export_files_tokenizer(dir, tokenizer, 0, err);
+}
+
 /* config.json is written after the preprocessor's file, so that a directory that is saved onto
  * itself can still be read after a kill between the two. */
 static enum err_code write_files(const char *dir, const struct export *what,
@@ -217,7 +234,8 @@ static enum err_code write_files(const char *dir, const struct export *what,
     else
         export_files_preprocessor(dir, what->source_dir, spec->family->image_processor, source_size,
                                   spec->image_size, err);
-    if (err->code != ERR_OK || write_sentence(dir, what, err) || doc_edit_save(config, path, err))
+    if (err->code != ERR_OK || write_target(dir, what, tokenizer, err) ||
+        write_sentence(dir, what, err) || doc_edit_save(config, path, err))
         return err->code;
     return write_weights(dir, what, err);
 }

@@ -71,11 +71,19 @@ static enum err_code put_length(const char *dir, unsigned tokens_max, struct err
 enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
                                      struct err *err)
 {
-    enum { VOCABULARIES = 3 }; /* one of the first three must be there */
-    static const char *const names[] = {
-        "vocab.txt",        "tokenizer.json",        "vocab.json",
-        "merges.txt",       "tokenizer_config.json", "special_tokens_map.json",
-        "added_tokens.json"};
+    enum { VOCABULARIES = 6 }; /* one of the first must be there */
+    static const char *const names[] = {"vocab.txt",
+                                        "tokenizer.json",
+                                        "vocab.json",
+                                        "spiece.model",
+                                        "sentencepiece.bpe.model",
+                                        "source.spm",
+                                        "target.spm",
+                                        "target_vocab.json",
+                                        "merges.txt",
+                                        "tokenizer_config.json",
+                                        "special_tokens_map.json",
+                                        "added_tokens.json"};
     char path[PATH_MAX];
     bool found = false;
     for (size_t i = 0; i < VOCABULARIES && !found; i++)

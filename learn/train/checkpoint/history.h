@@ -17,13 +17,15 @@ struct history_epoch {
     double rmse, rmse_mean; /* of a regression (judge.h), else 0 */
     double ndcg;            /* of an embedding (judge.h), else 0 */
     double span_f1;         /* of a model of tags (judge.h), else 0 */
+    double exact;           /* of a model that writes (judge.h), else 0 */
 };
 
 enum {
-    HISTORY_FIELDS = 13,
+    HISTORY_FIELDS = 14,
     HISTORY_FIELDS_FIRST = 9,   /* in states from before rmse */
     HISTORY_FIELDS_SECOND = 11, /* in those from before ndcg */
     HISTORY_FIELDS_THIRD = 12,  /* in those from before span_f1 */
+    HISTORY_FIELDS_FOURTH = 13, /* in those from before exact */
     HISTORY_EPOCHS_MAX = 100000
 };
 _Static_assert(sizeof(struct history_epoch) == HISTORY_FIELDS * sizeof(double), "only numbers");

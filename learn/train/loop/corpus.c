@@ -54,6 +54,7 @@ static enum err_code open_list(struct corpus_part *part, const char *path,
                                      .labels_many = options->multi_label || learns_numbers(options),
                                      .labels_numbers = learns_numbers(options),
                                      .reads_spans = task == TRAIN_TAG,
+                                     .reads_targets = task == TRAIN_WRITE,
                                      .line_documents = true};
     struct stat status;
     if (learns_numbers(options) && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
@@ -357,14 +358,15 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
         return err->code;
     else if (task == TRAIN_TAG)
         take_tags(corpus, both, options, spec, err);
-    else if (task != TRAIN_MLM)
+    else if (task != TRAIN_MLM && task != TRAIN_WRITE)
         labels_learn(&corpus->labels, dataset, options->multi_label, spec, &corpus->arena, err);
     corpus->outputs = corpus->labels.count + corpus->numbers.count;
     return err->code;
 }
 
 /* Reads the inputs of both parts again; the samples of an earlier reading are closed. */
-static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, const char *dir,
+static enum err_code read_parts(struct corpus *corpus, const struct spec *spec,
+                                const struct samples_writing *writing, const char *dir,
                                 unsigned threads, const struct corpus_progress *progress,
                                 struct err *err)
 {
@@ -376,6 +378,7 @@ static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, 
             continue;
         struct reading reading = {progress, part->dataset.count};
         struct samples_options options = {.threads = threads,
+                                          .writing = writing,
                                           .tags = corpus->tags.count > 0 ? &corpus->tags : NULL,
                                           .progress = progress->call != NULL ? pass_on : NULL,
                                           .context = &reading};
@@ -388,19 +391,20 @@ static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, 
 /* Reads inputs, 16-bit grey images as --grey16 says. With auto the choice depends on the images'
  * contrast, which is known only after reading: they are read a second time if it is the other. */
 static enum err_code read_as_wanted(struct corpus *corpus, const struct train_options *options,
-                                    const struct spec *spec, const char *dir, unsigned threads,
+                                    const struct spec *spec, const struct samples_writing *writing,
+                                    const char *dir, unsigned threads,
                                     const struct corpus_progress *progress, struct err *err)
 {
     struct spec reading = *spec;
-    bool is_auto = strcmp(options->grey16, "auto") == 0;
+    bool is_auto = strcmp(options->grey16, "auto") == 0 && writing == NULL;
     if (!is_auto)
         reading.grey16_minmax = strcmp(options->grey16, "minmax") == 0;
-    if (read_parts(corpus, &reading, dir, threads, progress, err))
+    if (read_parts(corpus, &reading, writing, dir, threads, progress, err))
         return err->code;
     struct contrast_count count = samples_contrast(corpus->parts[0].samples);
     if (is_auto && !reading.grey16_minmax && contrast_wants_minmax(&count)) {
         corpus->chose_minmax = reading.grey16_minmax = true;
-        if (read_parts(corpus, &reading, dir, threads, progress, err))
+        if (read_parts(corpus, &reading, writing, dir, threads, progress, err))
             return err->code;
     }
     corpus->grey16_minmax = reading.grey16_minmax;
@@ -416,14 +420,15 @@ static enum err_code list_part(struct corpus *corpus, unsigned part, struct corp
 }
 
 enum err_code corpus_open(struct corpus *out, const struct train_options *options,
-                          const struct spec *spec, const char *dir, unsigned threads,
-                          const struct corpus_progress *progress, struct err *err)
+                          const struct spec *spec, const struct samples_writing *writing,
+                          const char *dir, unsigned threads, const struct corpus_progress *progress,
+                          struct err *err)
 {
     *out = (struct corpus){0};
     arena_init(&out->arena);
     if (open_lists(out, options, spec, err))
         return err->code;
-    if (read_as_wanted(out, options, spec, dir, threads, progress, err))
+    if (read_as_wanted(out, options, spec, writing, dir, threads, progress, err))
         return err->code;
     if (list_part(out, 0, &out->train, options->data, err) ||
         (out->tags.count > 0 && class_by_rarest(out, &out->train, err)))

@@ -6,6 +6,7 @@
  * language modelling takes texts with or without labels, also from a .txt or .log file with one
  * text a line. A regression takes labels that are numbers (number_label.h), from a list. An
  * embedding takes pairs of texts, or labels (groups.h). A model of tags takes spans (tag_set.h).
+ * A model that writes takes texts to write (target).
  * Without a validation list a share of each
  * class, drawn by the seed, is held back; of numbers a share of all, and of pairs whole groups.
  *
@@ -61,14 +62,16 @@ struct corpus_progress {
     void *context;
 };
 
-/* `spec` is the source's; `dir` holds its tokenizer or preprocessor. ERR_UNUSABLE: data that a
+/* `spec` is the source's; `writing` says how a model that writes reads (NULL: it is another); `dir`
+ * holds its tokenizer or preprocessor. ERR_UNUSABLE: data that a
  * model cannot learn from (only one label, a class without a training input, a validation label
  * without a training input, equal numbers, no two texts that belong together, a span's label that
  * only validation texts have); the error names it.
  * Close it in any case. */
 enum err_code corpus_open(struct corpus *out, const struct train_options *options,
-                          const struct spec *spec, const char *dir, unsigned threads,
-                          const struct corpus_progress *progress, struct err *err);
+                          const struct spec *spec, const struct samples_writing *writing,
+                          const char *dir, unsigned threads, const struct corpus_progress *progress,
+                          struct err *err);
 void corpus_close(struct corpus *corpus);
 
 /* mates [items->count] <- the place of a text that belongs with each: of a pair's first text the

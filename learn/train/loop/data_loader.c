@@ -11,16 +11,19 @@ enum err_code data_loader_open(struct data_loader *out, const struct samples *sa
     out->inputs = calloc(rows_max, sizeof *out->inputs);
     out->listed = calloc(rows_max, sizeof *out->listed);
     out->targets = calloc(rows_max, sizeof *out->targets);
+    out->read = calloc(rows_max, sizeof *out->read);
+    out->listed_read = calloc(rows_max, sizeof *out->listed_read);
     out->arenas = calloc(rows_max, sizeof *out->arenas);
     out->errs = calloc(rows_max, sizeof *out->errs);
-    if (out->inputs == NULL || out->listed == NULL || out->targets == NULL || out->arenas == NULL ||
-        out->errs == NULL) {
+    if (out->inputs == NULL || out->listed == NULL || out->targets == NULL || out->read == NULL ||
+        out->listed_read == NULL || out->arenas == NULL || out->errs == NULL) {
         data_loader_close(out);
         return err_no_memory(err, rows_max * sizeof *out->inputs);
     }
     for (unsigned i = 0; i < rows_max; i++) {
         arena_init(&out->arenas[i]);
         out->listed[i] = &out->inputs[i];
+        out->listed_read[i] = &out->read[i];
     }
     return ERR_OK;
 }
@@ -32,6 +35,8 @@ void data_loader_close(struct data_loader *loader)
     free(loader->inputs);
     free(loader->listed);
     free(loader->targets);
+    free(loader->read);
+    free(loader->listed_read);
     free(loader->arenas);
     free(loader->errs);
     *loader = (struct data_loader){0};
@@ -60,6 +65,10 @@ static void prepare_share(void *context, unsigned index, unsigned count)
             samples_tagged_input(loader->samples, run->items[row], order->view,
                                  order->draws ? &rng : NULL, arena, &loader->inputs[row],
                                  &loader->targets[row], &loader->errs[row]);
+        else if (order->writes)
+            samples_written_input(loader->samples, run->items[row], order->view,
+                                  order->draws ? &rng : NULL, arena, &loader->inputs[row],
+                                  &loader->read[row], &loader->targets[row], &loader->errs[row]);
         else
             samples_input(loader->samples, run->items[row], order->view, order->draws ? &rng : NULL,
                           arena, &loader->inputs[row], &loader->errs[row]);
@@ -72,6 +81,7 @@ enum err_code data_loader_prepare(struct data_loader *loader, struct thread_pool
 {
     struct preparation run = {loader, items, order};
     loader->rows = count;
+    loader->writes = order->writes;
     thread_pool_run(pool, prepare_share, &run);
     for (unsigned row = 0; row < count; row++)
         if (loader->errs[row].code != ERR_OK) {
@@ -84,12 +94,16 @@ enum err_code data_loader_prepare(struct data_loader *loader, struct thread_pool
 bool data_loader_next(const struct data_loader *loader, unsigned *at, unsigned tokens_max,
                       struct data_loader_part *out)
 {
+    unsigned read_all = 0;
     *out = (struct data_loader_part){.first = *at};
     for (; *at < loader->rows; ++*at) {
-        unsigned tokens = loader->inputs[*at].tokens;
-        if (out->rows > 0 && (out->tokens > tokens_max || tokens > tokens_max - out->tokens))
+        const unsigned tokens = loader->inputs[*at].tokens;
+        const unsigned read = loader->writes ? loader->read[*at].tokens : 0;
+        if (out->rows > 0 && (out->tokens > tokens_max || tokens > tokens_max - out->tokens ||
+                              read > tokens_max - read_all))
             break;
         out->tokens += tokens;
+        read_all += read;
         out->rows++;
     }
     return out->rows > 0;

@@ -23,9 +23,12 @@ struct data_loader {
     unsigned rows_max, rows;            /* of a batch; of the current one */
     struct engine_input *inputs;        /* [rows] */
     const struct engine_input **listed; /* [rows] their addresses, as struct network_batch wants */
-    struct samples_targets *targets;    /* [rows] of masked language modelling and of tags */
-    struct arena *arenas;               /* [rows_max] memory of each input */
-    struct err *errs;                   /* [rows_max] */
+    struct samples_targets *targets;    /* [rows] of masked language modelling, tags and texts */
+    struct engine_input *read;          /* [rows] of a model that writes: what its decoder reads */
+    const struct engine_input **listed_read; /* [rows] their addresses */
+    bool writes;                             /* the current batch is of such a model */
+    struct arena *arenas;                    /* [rows_max] memory of each input */
+    struct err *errs;                        /* [rows_max] */
 };
 
 /* How a batch is prepared. */
@@ -34,6 +37,7 @@ struct data_loader_order {
     bool draws;              /* random augmentation, dropout and windows; else as for serving */
     bool masks;              /* masked language modelling, which is random too */
     bool tags;               /* targets are the tags of tokens; the samples have some */
+    bool writes;             /* targets are texts; the samples have some */
     uint64_t seed, position; /* of the first input in the run */
 };
 
@@ -52,8 +56,8 @@ enum err_code data_loader_prepare(struct data_loader *loader, struct thread_pool
                                   const size_t *items, unsigned count,
                                   const struct data_loader_order *order, struct err *err);
 
-/* Takes the next rows from *at on whose tokens sum to at most tokens_max, but at least one row, and
- * moves *at past them. False at the end. */
+/* Takes the next rows from *at on whose tokens sum to at most tokens_max, and so do those that a
+ * decoder reads, but at least one row, and moves *at past them. False at the end. */
 bool data_loader_next(const struct data_loader *loader, unsigned *at, unsigned tokens_max,
                       struct data_loader_part *out);
 

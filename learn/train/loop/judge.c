@@ -4,6 +4,7 @@
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/number_errors.h"
 #include "learn/train/loop/judge_tags.h"
+#include "learn/train/loop/judge_texts.h"
 #include "learn/train/loop/judge_vectors.h"
 
 #include <math.h>
@@ -167,7 +168,7 @@ enum err_code judge_run(const struct judge *judge, struct learner *learner,
 {
     const bool is_mlm = learner->setup.head == HEAD_MLM;
     const bool is_embedding = learner->setup.head == HEAD_EMBEDDING;
-    const bool has_labels = !is_mlm && !is_embedding && judge->tags == NULL;
+    const bool has_labels = !is_mlm && !is_embedding && judge->tags == NULL && judge->texts == NULL;
     unsigned labels = has_labels ? judge->loss->labels : 1;
     struct tally tally;
     *out = (struct judge_result){0};
@@ -178,6 +179,8 @@ enum err_code judge_run(const struct judge *judge, struct learner *learner,
     learner_pause(learner);
     if (is_embedding)
         judge_vectors(judge, learner, loader, out, err);
+    else if (judge->texts != NULL)
+        judge_texts(judge, learner, loader, out, err);
     else if (judge->tags != NULL)
         judge_tags(judge, learner, loader, out, err);
     else if (!run_batches(judge, learner, loader, &tally, err) && tally.judged > 0) {

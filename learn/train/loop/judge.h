@@ -5,13 +5,22 @@
 #include "learn/train/loop/corpus.h"
 #include "learn/train/loop/learner.h"
 
+/* How the texts of a model that writes are judged. */
+struct judge_texts_options {
+    const char *source_dir;                        /* of the run */
+    const char *scratch_dir;                       /* is made, and removed again */
+    const char *source_language, *target_language; /* NULL: the usual ones */
+    unsigned tokens_max;                           /* of a source; 0: the model's */
+};
+
 struct judge {
     const struct corpus_items *items;
-    const struct loss *loss;       /* unused for MLM */
-    const struct numbers *numbers; /* of a regression; NULL: not one */
-    const struct groups *groups;   /* of an embedding; NULL: not one */
-    const struct tag_set *tags;    /* of a model of tags; NULL: not one */
-    double scale;                  /* of an embedding: ranking_loss.h's */
+    const struct loss *loss;                 /* unused for MLM */
+    const struct numbers *numbers;           /* of a regression; NULL: not one */
+    const struct groups *groups;             /* of an embedding; NULL: not one */
+    const struct tag_set *tags;              /* of a model of tags; NULL: not one */
+    const struct judge_texts_options *texts; /* of a model that writes; NULL: not one */
+    double scale;                            /* of an embedding: ranking_loss.h's */
     struct samples_view view;
     uint64_t seed; /* chooses the masked words: the same ones each time */
     /* Called with the number of inputs done; NULL: not called. */
@@ -33,6 +42,8 @@ struct judge_result {
                     pairs that are closer than any negative of their batch */
     double span_f1; /* micro-F1 of spans of a model of tags (judge_tags.h), else 0; its accuracy is
                        that of tokens */
+    double exact;   /* share of the texts that are written as they are wanted (judge_texts.h), else
+                       0; its accuracy is that of tokens */
 };
 
 /* Evaluates the learner's moving average, if it has one, else its weights. */

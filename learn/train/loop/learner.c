@@ -34,11 +34,19 @@ static enum err_code alloc_best(struct learner *learner, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code open_parameters(struct learner *learner, struct err *err)
+{
+    const struct learner_setup *setup = &learner->setup;
+    if (setup->target != NULL)
+        return parameters_open_pair(&learner->parameters, &setup->spec, setup->target, err);
+    return parameters_open(&learner->parameters, &setup->spec, setup->head, err);
+}
+
 enum err_code learner_open(struct learner *out, const struct learner_setup *setup,
                            const struct checkpoint *checkpoint, struct err *err)
 {
     *out = (struct learner){.setup = *setup};
-    if (parameters_open(&out->parameters, &setup->spec, setup->head, err))
+    if (open_parameters(out, err))
         return err->code;
     if (setup->structured)
         structured_init(&out->parameters, setup->seed);
@@ -118,8 +126,7 @@ enum err_code learner_resize(struct learner *learner, unsigned image_size, struc
     if (spec->image_size == image_size)
         return ERR_OK;
     spec_set_image_size(spec, image_size);
-    if (parameters_open(&resized.parameters, spec, resized.setup.head, err) ||
-        move_arrays(learner, &resized, err)) {
+    if (open_parameters(&resized, err) || move_arrays(learner, &resized, err)) {
         learner_close(&resized);
         return err->code;
     }
@@ -144,8 +151,9 @@ static enum err_code reserve(struct learner *learner, size_t numbers, struct err
     return ERR_OK;
 }
 
-/* A pool's task: the losses of masked words, or of tags. */
+/* A pool's task: the losses of masked words, of tags, or of a piece of texts to write. */
 struct word_run {
+    struct thread_pool *pool;
     float *logits; /* [count, words], turned into gradients */
     const int32_t *ids;
     double *losses;
@@ -153,7 +161,7 @@ struct word_run {
     int32_t *answers; /* [count] the largest logits; NULL: not wanted */
     size_t words;
     unsigned count;
-    float share;
+    float smoothing, share;
 };
 
 static void judge_word_share(void *context, unsigned index, unsigned count)
@@ -168,7 +176,7 @@ static void judge_word_share(void *context, unsigned index, unsigned count)
         run->hits[i] = k == run->words; /* no logit is larger */
         if (run->answers != NULL)
             run->answers[i] = (int32_t)argmax(logits, (unsigned)run->words);
-        run->losses[i] = loss_word(logits, run->words, word, run->share);
+        run->losses[i] = loss_word(logits, run->words, word, run->smoothing, run->share);
     }
 }
 
@@ -261,6 +269,74 @@ static enum err_code learn_words(struct learner *learner, const struct data_load
     return err->code;
 }
 
+/* ---- texts to write ---- */
+
+/* Judges a piece of the logits of texts, whose words follow each other in `ids`. */
+static void judge_piece(void *context, float *logits, size_t first, size_t count)
+{
+    const struct word_run *all = context;
+    struct word_run piece = *all;
+    piece.logits = logits;
+    piece.ids += first;
+    piece.losses += first;
+    piece.hits += first;
+    piece.count = (unsigned)count;
+    thread_pool_run(all->pool, judge_word_share, &piece);
+}
+
+/* Runs both sides for a micro-batch of texts, with gradients if `batch` is of training. */
+static enum err_code run_texts(struct learner *learner, const struct data_loader *loader,
+                               const struct data_loader_part *part, struct network_batch *batch,
+                               struct word_run *run, double *sum, size_t *hits, struct err *err)
+{
+    struct arena arena;
+    size_t count = 0;
+    arena_init(&arena);
+    for (unsigned row = part->first; row < part->first + part->rows; row++)
+        count += loader->targets[row].count;
+    int32_t *ids = arena_alloc_array(&arena, count, sizeof *ids), *end = ids;
+    run->losses = arena_alloc_array(&arena, count, sizeof *run->losses);
+    run->hits = arena_alloc_array(&arena, count, sizeof *run->hits);
+    if (ids == NULL || run->losses == NULL || run->hits == NULL) {
+        err_no_memory(err, count * sizeof *run->losses);
+        goto out;
+    }
+    for (unsigned row = part->first; row < part->first + part->rows; row++) {
+        const struct samples_targets *targets = &loader->targets[row];
+        memcpy(end, targets->ids, targets->count * sizeof *ids);
+        end += targets->count;
+    }
+    run->pool = network_pool(learner->network);
+    run->words = learner->setup.target->vocab_size;
+    run->ids = ids;
+    batch->targets = loader->listed_read + part->first;
+    network_forward(learner->network, batch);
+    network_words(learner->network, &(struct network_judge){judge_piece, run}, batch->training);
+    if (batch->training)
+        network_backward(learner->network, NULL, 0);
+    for (size_t i = 0; i < count; i++) {
+        *sum += run->losses[i];
+        *hits += run->hits[i];
+    }
+out:
+    arena_deinit(&arena);
+    return err->code;
+}
+
+static enum err_code learn_texts(struct learner *learner, const struct data_loader *loader,
+                                 const struct data_loader_part *part, const struct loss *loss,
+                                 uint64_t dropout, float share, double *sum, struct err *err)
+{
+    struct network_batch batch = batch_of(loader, part);
+    struct word_run run = {.smoothing = loss->smoothing, .share = share};
+    size_t hits = 0;
+    batch.training = true;
+    batch.dropout = dropout;
+    return run_texts(learner, loader, part, &batch, &run, sum, &hits, err);
+}
+
+/* ---- rows ---- */
+
 static enum err_code learn_rows(struct learner *learner, const struct data_loader *loader,
                                 const struct data_loader_part *part, const struct loss *loss,
                                 const struct learner_targets *targets, uint64_t dropout,
@@ -291,7 +367,9 @@ enum err_code learner_batch(struct learner *learner, const struct data_loader *l
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err)
 {
-    const bool of_tokens = learner->setup.head == HEAD_MLM || learner->setup.head == HEAD_TAGS;
+    const bool writes = learner->setup.target != NULL;
+    const bool of_tokens =
+        learner->setup.head == HEAD_MLM || learner->setup.head == HEAD_TAGS || writes;
     size_t judged = of_tokens ? 0 : loader->rows;
     struct data_loader_part part;
     double sum = 0;
@@ -301,7 +379,9 @@ enum err_code learner_batch(struct learner *learner, const struct data_loader *l
          data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {
         struct rng rng = rng_for(learner->setup.seed, STREAM_DROPOUT, position + part.first);
         uint64_t dropout = rng_next(&rng);
-        if (of_tokens)
+        if (writes)
+            learn_texts(learner, loader, &part, loss, dropout, 1 / (float)judged, &sum, err);
+        else if (of_tokens)
             learn_words(learner, loader, &part, dropout, 1 / (float)judged, &sum, err);
         else
             learn_rows(learner, loader, &part, loss, targets, dropout, &sum, err);
@@ -430,6 +510,23 @@ enum err_code learner_words(struct learner *learner, const struct data_loader *l
         arena_deinit(&arena);
         if (err->code != ERR_OK)
             return err->code;
+    }
+    return ERR_OK;
+}
+
+enum err_code learner_texts(struct learner *learner, const struct data_loader *loader,
+                            const struct loss *loss, double *sum, size_t *words, size_t *hits,
+                            struct err *err)
+{
+    struct data_loader_part part;
+    for (unsigned at = 0;
+         data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {
+        struct network_batch batch = batch_of(loader, &part);
+        struct word_run run = {.smoothing = loss->smoothing};
+        if (run_texts(learner, loader, &part, &batch, &run, sum, hits, err))
+            return err->code;
+        for (unsigned row = part.first; row < part.first + part.rows; row++)
+            *words += loader->targets[row].count;
     }
     return ERR_OK;
 }

@@ -24,7 +24,8 @@
 #include <stdint.h>
 
 struct learner_setup {
-    struct spec spec; /* labels and sizes as they are to be learned */
+    struct spec spec;          /* labels and sizes as they are to be learned */
+    const struct spec *target; /* of a model that writes, whose encoder's is `spec`; else NULL */
     enum family_head head;
     struct network_options network;
     struct optimizer_options optimizer;
@@ -55,7 +56,7 @@ enum err_code learner_resize(struct learner *learner, unsigned image_size, struc
 /* From now on freezes the depths below frozen_depth (network.h). */
 enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err);
 
-/* Targets of a batch's rows. Not used for MLM and tags, whose targets the loader has. */
+/* Targets of a batch's rows. Not used for MLM, tags and texts, whose targets the loader has. */
 struct learner_targets {
     const float *const *rows; /* [rows] of [labels] */
     const float *teacher;     /* [rows, labels] the teacher's logits; NULL: none */
@@ -97,6 +98,11 @@ void learner_logits(struct learner *learner, const struct data_loader *loader, f
  * answer to each of the loader's targets, row by row. */
 enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
                             size_t *words, size_t *hits, int32_t *answers, struct err *err);
+/* Adds to *sum the loss over the tokens of a prepared batch's texts to write, to *words their
+ * number, and to *hits how many of them were predicted correctly, each behind the right ones. */
+enum err_code learner_texts(struct learner *learner, const struct data_loader *loader,
+                            const struct loss *loss, double *sum, size_t *words, size_t *hits,
+                            struct err *err);
 /* best = the moving average, if there is one, else the weights. */
 void learner_keep(struct learner *learner);
 

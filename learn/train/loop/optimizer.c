@@ -109,7 +109,7 @@ static void step_share(void *context, unsigned index, unsigned count)
         bool decays = tensor->row.part == TENSOR_WEIGHT || tensor->row.part == TENSOR_TABLE;
         adamw.rate *= powf(optimizer->options.layer_decay, (float)below_head);
         adamw.decay = decays ? optimizer->options.weight_decay : 0;
-        if (tensor->row.depth >= run->frozen_depth)
+        if (tensor->row.depth >= run->frozen_depth && !tensor->is_constant)
             run->backward->adamw(parameters->values + first, optimizer->m + first,
                                  optimizer->v + first, run->gradient + first, numbers, &adamw);
         if (optimizer->average != NULL)

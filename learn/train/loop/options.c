@@ -91,6 +91,7 @@ enum train_task train_task(const struct train_options *options)
 {
     const char *task = options->task;
     return strcmp(task, "mlm") == 0                                   ? TRAIN_MLM
+           : strcmp(task, "seq2seq") == 0                             ? TRAIN_WRITE
            : strcmp(task, "pair") == 0                                ? TRAIN_PAIR
            : strcmp(task, "embed") == 0                               ? TRAIN_EMBED
            : strcmp(task, "tag") == 0                                 ? TRAIN_TAG
@@ -129,15 +130,17 @@ static enum err_code check_ngrams(const struct train_options *options, bool is_m
  * that has its default cannot be told from one that was not given, and is not applied. */
 static enum err_code check_task(const struct train_options *options, struct err *err)
 {
-    enum { NUMBERS = 1, VECTORS = 2, SPANS = 4, ALL = 7 };
+    enum { NUMBERS = 1, VECTORS = 2, SPANS = 4, LABELS = 7, TEXTS = 8, ALL = 15 };
     static const char *const names[] = {[TRAIN_REGRESS] = "regress",
                                         [TRAIN_PAIR] = "pair",
                                         [TRAIN_EMBED] = "embed",
-                                        [TRAIN_TAG] = "tag"};
+                                        [TRAIN_TAG] = "tag",
+                                        [TRAIN_WRITE] = "seq2seq"};
     const enum train_task task = train_task(options);
     const unsigned kind = task == TRAIN_REGRESS || task == TRAIN_PAIR ? NUMBERS
                           : task == TRAIN_EMBED                       ? VECTORS
                           : task == TRAIN_TAG                         ? SPANS
+                          : task == TRAIN_WRITE                       ? TEXTS
                                                                       : 0;
     const struct {
         bool is_given;
@@ -145,16 +148,28 @@ static enum err_code check_task(const struct train_options *options, struct err 
         unsigned kinds; /* that refuse it */
     } rows[] = {
         {options->multi_label, "multi-label", ALL},
-        {options->label_smoothing > 0, "label-smoothing", ALL},
-        {options->balance > 0, "balance", NUMBERS | SPANS},
+        {options->label_smoothing > 0, "label-smoothing", LABELS},
+        {options->balance > 0, "balance", NUMBERS | SPANS | TEXTS},
         {options->class_weight > 0, "class-weight", ALL},
         {options->logit_adjust > 0, "logit-adjust", ALL},
         {options->teacher.count > 0, "teacher", ALL},
         {options->teacher_logits.count > 0, "teacher-logits", ALL},
         {options->ngrams > 0, "ngrams", ALL},
-        {options->freeze_epochs > 0, "freeze-epochs", VECTORS},
-        {strcmp(options->long_text, "windows") == 0, "long-text windows", VECTORS},
-        {strcmp(options->window_pooling, "max") != 0, "window-pooling", SPANS},
+        {options->freeze_epochs > 0, "freeze-epochs", VECTORS | TEXTS},
+        {options->layer_decay < 1, "layer-decay", TEXTS},
+        {options->entropy != 0, "entropy", TEXTS},
+        {options->sparsity != 0, "sparsity", TEXTS},
+        {options->stages.count > 0, "stages", TEXTS},
+        {options->views > 0, "views", TEXTS},
+        {strcmp(options->init, "plain") != 0, "init structured", TEXTS},
+        {strcmp(options->grey16, "minmax") == 0, "grey16 minmax", TEXTS},
+        {strcmp(options->reduction, "lines") == 0, "reduction lines", TEXTS},
+        {strcmp(options->window, "head") != 0, "window any", TEXTS},
+        {strcmp(options->long_text, "windows") == 0, "long-text windows", VECTORS | TEXTS},
+        {strcmp(options->window_pooling, "max") != 0, "window-pooling", SPANS | TEXTS},
+        {options->line_dropout > 0, "line-dropout", TEXTS},
+        {options->word_dropout > 0, "word-dropout", TEXTS},
+        {strcmp(options->truncation, "keep") != 0, "truncation", TEXTS},
         {strcmp(options->class_biases, "none") != 0, "class-biases", ALL},
         {strcmp(options->ood_method, "neighbours") != 0 && strcmp(options->ood_method, "none") != 0,
          "ood-method", ALL}};
@@ -172,26 +187,20 @@ static enum err_code check_task(const struct train_options *options, struct err 
     return ERR_OK;
 }
 
-/* The task that a name is kept for, and the older words of the others. */
-static enum err_code settle_task(struct train_options *options, struct err *err)
+/* Replaces the names of tasks by those that records of runs hold. */
+static void settle_task(struct train_options *options)
 {
-    if (strcmp(options->task, "seq2seq") == 0)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "--task seq2seq: this version does not learn it (it learns classify, "
-                       "multi-label, regress, tag, pair, embed and mlm)");
     if (strcmp(options->task, "multi-label") == 0) {
         options->task = "classify";
         options->multi_label = true;
     }
     if (strcmp(options->task, "regress") == 0)
         options->task = "regression";
-    return ERR_OK;
 }
 
 enum err_code train_options_check(struct train_options *options, struct err *err)
 {
-    if (settle_task(options, err))
-        return err->code;
+    settle_task(options);
     bool is_mlm = train_task(options) == TRAIN_MLM, adjusts = options->logit_adjust > 0;
     bool is_taught = options->teacher.count + options->teacher_logits.count > 0;
     if (strcmp(options->out, options->model) == 0)
@@ -243,6 +252,10 @@ static bool is_new_default(const struct train_options *options, const char *fiel
         return options->logit_adjust == 0;
     if (strcmp(field, "similarity_scale") == 0)
         return options->similarity_scale == 20;
+    if (strcmp(field, "source_language") == 0)
+        return options->source_language == NULL;
+    if (strcmp(field, "target_language") == 0)
+        return options->target_language == NULL;
     if (strcmp(field, "reduction") == 0)
         return strcmp(options->reduction, "keep") == 0;
     const bool is_plain = strcmp(options->long_text, "keep") == 0 && options->windows == 8 &&

@@ -60,6 +60,7 @@ enum train_task {
     TRAIN_PAIR,
     TRAIN_EMBED,
     TRAIN_MLM,
+    TRAIN_WRITE, /* seq2seq */
 };
 enum train_task train_task(const struct train_options *options);
 
@@ -69,8 +70,7 @@ void train_options_default(struct train_options *options);
 
 /* Checks options that exclude each other. `model`, `data` and `out` must be set. With stages,
  * `epochs` becomes the sum of theirs; --task multi-label and --task regress become what older
- * versions called them, which records of runs hold. ERR_UNUSABLE; ERR_UNSUPPORTED for a task that
- * this version does not learn. */
+ * versions called them, which records of runs hold. ERR_UNUSABLE. */
 enum err_code train_options_check(struct train_options *options, struct err *err);
 
 /* The options of the n-gram table. */

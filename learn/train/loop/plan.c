@@ -7,19 +7,20 @@ static enum err_code plan_stages(struct plan *plan, const struct train_options *
                                  const struct spec *spec, struct err *err)
 {
     bool is_text = spec->family->kind == ENGINE_TEXT;
+    const bool keeps_size = is_text || spec->head == HEAD_STATES;
     plan->stages = options->stages;
     if (is_text && options->stages.count > 0)
         return err_set(err, ERR_UNUSABLE, "--stages is for images; the model reads texts");
     if (options->stages.count == 0)
         plan->stages = (struct train_stages){
-            .stage = {{is_text ? 0 : spec->image_size, options->epochs}}, .count = 1};
+            .stage = {{keeps_size ? 0 : spec->image_size, options->epochs}}, .count = 1};
     bool has_window = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
-    for (unsigned i = 0; i < plan->stages.count && has_window; i++)
+    for (unsigned i = 0; i < plan->stages.count && has_window && !keeps_size; i++)
         if (plan->stages.stage[i].image_size != spec->image_size)
             return err_set(err, ERR_UNUSABLE,
                            "--stages: %u pixels: the relative positions of a %s are for its %u",
                            plan->stages.stage[i].image_size, spec->family->name, spec->image_size);
-    for (unsigned i = 0; i < plan->stages.count && !is_text; i++)
+    for (unsigned i = 0; i < plan->stages.count && !keeps_size; i++)
         if (plan->stages.stage[i].image_size % spec->patch != 0)
             return err_set(err, ERR_UNUSABLE,
                            "--stages: %u pixels are no multiple of the model's patches of %u",

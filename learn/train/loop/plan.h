@@ -20,7 +20,7 @@ struct plan_schedule {
 struct plan {
     unsigned batch, epochs, epoch_steps, epoch_inputs;
     uint64_t steps;             /* of the run */
-    struct train_stages stages; /* texts: one stage of size 0 */
+    struct train_stages stages; /* texts, and images to write from: one stage of size 0 */
     struct plan_schedule schedule;
     struct samples_view learning, judging; /* image_size: see plan_image_size */
     unsigned freeze_epochs;
@@ -34,7 +34,7 @@ enum err_code plan_make(struct plan *out, const struct train_options *options,
 /* The learning rate of `step`, counted from 0; the floor from step schedule->end on. */
 float plan_rate(const struct plan_schedule *schedule, uint64_t step);
 
-/* Image size in pixels in `epoch`, counted from 0; 0 for texts. */
+/* Image size in pixels in `epoch`, counted from 0; 0: the inputs are as the model reads them. */
 unsigned plan_image_size(const struct plan *plan, unsigned epoch);
 
 /* The work of the first `step` steps, counted in tokens, so that image sizes are comparable. */

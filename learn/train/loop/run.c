@@ -4,6 +4,8 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/file.h"
+#include "engine/generate/generation_config.h"
+#include "engine/model/decoder/pair_spec.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/linear/precision_speed.h"
 #include "learn/train/loop/run_output.h"
@@ -119,9 +121,49 @@ static enum err_code take_tagger(struct run *run, struct err *err)
     return ERR_OK;
 }
 
+/* Both sides of a model that writes, and the token with which serving begins a text. */
+static enum err_code read_pair(struct run *run, struct err *err)
+{
+    const struct train_options *options = run->options;
+    struct generation_config generation;
+    if (!pair_spec_is(options->model))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: --task seq2seq learns an encoder with a decoder (marian, bart, t5 and "
+                       "others, vision-encoder-decoder); this is another model",
+                       options->model);
+    if (pair_spec_read(&run->spec, &run->target, options->model, err) ||
+        pipeline_fit(&run->spec, options->model, err))
+        return err_prefix(err, "%s: ", options->model);
+    const struct generation_model sizes = {.vocabulary = run->target.vocab_size,
+                                           .positions = spec_text_tokens(&run->target)};
+    const struct family_pair *pair = family_pair_find(run->spec.family->model_type);
+    if (generation_config_read(&generation, options->model, &sizes, &run->arena, err))
+        return err_prefix(err, "%s: ", options->model);
+    run->writing = (struct samples_writing){.target = &run->target,
+                                            .start = (int32_t)generation.start,
+                                            .tokens_max = options->tokens,
+                                            .source_language = options->source_language,
+                                            .target_language = options->target_language};
+    if (pair != NULL && pair->reads_last_first)
+        run->writing.start = -1;
+    run->texts = (struct judge_texts_options){
+        .source_dir = options->model,
+        .scratch_dir = arena_format(&run->arena, "%s/judged", options->out),
+        .source_language = options->source_language,
+        .target_language = options->target_language,
+        .tokens_max = options->tokens};
+    return run->texts.scratch_dir != NULL ? ERR_OK : err_no_memory(err, strlen(options->out));
+}
+
 static enum err_code read_source(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
+    if (run->task == TRAIN_WRITE)
+        return read_pair(run, err);
+    if (pair_spec_is(options->model))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s writes texts: --task seq2seq trains it; other tasks train encoders",
+                       options->model);
     if (spec_read(&run->spec, options->model, &run->arena, err) ||
         pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
@@ -169,7 +211,7 @@ static void settle_spec(struct run *run)
         spec->long_text.pooling =
             strcmp(options->window_pooling, "mean") == 0 ? WINDOW_MEAN : WINDOW_MAX;
     }
-    if (run->task == TRAIN_MLM || run->task == TRAIN_EMBED)
+    if (run->task == TRAIN_MLM || run->task == TRAIN_EMBED || run->task == TRAIN_WRITE)
         return;
     if (run->task == TRAIN_TAG) {
         spec->labels = run->corpus.tags.tags;
@@ -331,8 +373,9 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
     if (run->options->views > 0)
         reading->views = run->options->views;
     if (spec_check_image_reading(&run->spec, err) ||
-        corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
-                    progress, err))
+        corpus_open(&run->corpus, run->options, &run->spec,
+                    run->task == TRAIN_WRITE ? &run->writing : NULL, run->options->model,
+                    run->threads, progress, err))
         return err->code;
     if (run->corpus.groups.are_pairs && run->options->balance > 0)
         return err_set(err, ERR_UNUSABLE, "--balance is for labels, and %s has pairs",
@@ -368,8 +411,10 @@ static unsigned micro_tokens(const struct run *run)
         for (unsigned part = 0; part < 2; part++) {
             const struct samples *samples = run->corpus.parts[part].samples;
             view.image_size = run->plan.stages.stage[i].image_size;
-            unsigned tokens = samples != NULL ? samples_tokens_max(samples, &view) : 0;
+            const unsigned tokens = samples != NULL ? samples_tokens_max(samples, &view) : 0;
+            const unsigned written = samples != NULL ? samples_target_tokens(samples) : 0;
             longest = tokens > longest ? tokens : longest;
+            longest = written > longest ? written : longest;
         }
     return longest;
 }
@@ -378,6 +423,7 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
 {
     const struct train_options *options = run->options;
     struct learner_setup setup = {.spec = run->spec,
+                                  .target = run->task == TRAIN_WRITE ? &run->target : NULL,
                                   .head = run->task == TRAIN_MLM ? HEAD_MLM : run->spec.head,
                                   .network = {.threads = run->threads,
                                               .precision = choose_precision(options->precision),

@@ -6,6 +6,7 @@
 #include "learn/train/checkpoint/state.h"
 #include "learn/train/loop/corpus.h"
 #include "learn/train/loop/data_loader.h"
+#include "learn/train/loop/judge.h"
 #include "learn/train/loop/learner.h"
 #include "learn/train/loop/plan.h"
 #include "learn/train/loop/sampler.h"
@@ -14,7 +15,10 @@
 
 struct run {
     const struct train_options *options;
-    struct spec spec; /* the source's, with the labels to learn */
+    struct spec spec;                 /* the source's, with the labels to learn */
+    struct spec target;               /* of a model that writes: its decoder's */
+    struct samples_writing writing;   /* likewise */
+    struct judge_texts_options texts; /* likewise */
     struct plan plan;
     struct corpus corpus;
     struct sampler sampler;

@@ -98,11 +98,14 @@ double loss_run(const struct loss *loss, const float *logits, const float *targe
     return weight * ((1 - a) * own + a * distill(loss, logits, teacher, factor * a, dlogits));
 }
 
-double loss_word(float *logits, size_t words, size_t word, float share)
+double loss_word(float *logits, size_t words, size_t word, float smoothing, float share)
 {
-    double total = log_sum(logits, words, 1), value = total - logits[word];
+    const double total = log_sum(logits, words, 1), each = smoothing / (double)words;
+    double value = (1 - (double)smoothing) * (total - logits[word]);
+    for (size_t k = 0; k < words && smoothing > 0; k++)
+        value += each * (total - logits[k]);
     for (size_t k = 0; k < words; k++)
-        logits[k] = share * expf(logits[k] - (float)total);
-    logits[word] -= share;
+        logits[k] = share * (expf(logits[k] - (float)total) - (float)each);
+    logits[word] -= share * (1 - smoothing);
     return value;
 }

@@ -44,8 +44,8 @@ struct loss {
 double loss_run(const struct loss *loss, const float *logits, const float *target,
                 const float *teacher, float share, float *dlogits);
 
-/* Returns -log softmax(z)[word] of one token over `words` words (masked language modelling).
- * Overwrites z, `logits`, with share x dL/dz. */
-double loss_word(float *logits, size_t words, size_t word, float share);
+/* Returns the cross-entropy of one token over `words` words (masked language modelling, texts) with
+ * label smoothing s as above, K being `words`. Overwrites z, `logits`, with share x dL/dz. */
+double loss_word(float *logits, size_t words, size_t word, float smoothing, float share);
 
 #endif

@@ -13,6 +13,7 @@
 #include "learn/train/network/network_relative.h"
 #include "learn/train/network/network_rotary.h"
 #include "learn/train/network/network_stages.h"
+#include "learn/train/network/network_words.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -58,12 +59,13 @@ static enum err_code open_blocks(struct network *network, struct err *err)
     return err->code;
 }
 
-enum err_code network_open(struct network **out, const struct parameters *parameters,
-                           const struct network_options *options, struct err *err)
+/* Opens one side of a pair, or all of another model. `source`: the encoder of this decoder, whose
+ * pool and gradient it uses; or NULL. */
+static enum err_code open_side(struct network **out, const struct parameters *parameters,
+                               const struct network_options *options, struct network *source,
+                               struct err *err)
 {
     *out = NULL;
-    if (check(options, err))
-        return err->code;
     struct network *network = calloc(1, sizeof *network);
     if (network == NULL)
         return err_no_memory(err, sizeof *network);
@@ -73,12 +75,17 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     network->kernels = kernels_best();
     network->backward = backward_best();
     network->gemm = gemm_best(options->precision);
-    if (thread_pool_open(&network->pool, options->threads, err) ||
+    network->source = source;
+    network->pool = source != NULL ? source->pool : NULL;
+    network->gradient = source != NULL ? source->gradient : NULL;
+    if ((source == NULL && thread_pool_open(&network->pool, options->threads, err)) ||
         network_stages_open(network, err) || network_memory_open(network, err) ||
         network_attention_open(network, err) || network_rotary_open(network, err) ||
         network_relative_open(network, err) || network_global_open(network, err) ||
         network_embed_open(network, err) || open_blocks(network, err) ||
-        network_head_open(network, err)) {
+        network_head_open(network, err) || network_words_open(network, err) ||
+        (parameters->target != NULL &&
+         open_side(&network->target, parameters->target, options, network, err))) {
         network_close(network);
         return err->code;
     }
@@ -86,11 +93,19 @@ enum err_code network_open(struct network **out, const struct parameters *parame
     return ERR_OK;
 }
 
+enum err_code network_open(struct network **out, const struct parameters *parameters,
+                           const struct network_options *options, struct err *err)
+{
+    *out = NULL;
+    return check(options, err) ? err->code : open_side(out, parameters, options, NULL, err);
+}
+
 void network_close(struct network *network)
 {
     if (network == NULL)
         return;
-    if (network->pool != NULL)
+    network_close(network->target);
+    if (network->pool != NULL && network->source == NULL)
         thread_pool_close(network->pool);
     arena_deinit(&network->arena);
     free(network);
@@ -108,6 +123,9 @@ void network_repack(struct network *network, const float *values)
         network_block_pack(network, &network->blocks[i]);
     }
     network_head_pack(network);
+    network_words_pack(network);
+    if (network->target != NULL)
+        network_repack(network->target, values);
 }
 
 /* ---- the micro-batch ---- */
@@ -192,10 +210,22 @@ void network_forward(struct network *network, const struct network_batch *batch)
     }
     network_stages_leave(network);
     network_head_forward(network);
+    if (network->target != NULL)
+        network_forward(network->target, &(struct network_batch){.inputs = batch->targets,
+                                                                 .rows = batch->rows,
+                                                                 .training = batch->training,
+                                                                 .dropout = ~batch->dropout});
+}
+
+void network_words(struct network *network, const struct network_judge *judge, bool learns)
+{
+    network_words_run(network->target, judge, learns);
 }
 
 void network_backward(struct network *network, const float *dlogits, float share)
 {
+    if (network->target != NULL)
+        network_backward(network->target, NULL, share);
     unsigned frozen = network->options.frozen_depth;
     unsigned lowest = 0; /* the first layer whose block learns; beyond the last if none does */
     network_head_backward(network, dlogits);

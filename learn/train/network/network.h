@@ -7,6 +7,12 @@
  *     network_forward(network, &batch);               -> network_logits(network)
  *     network_backward(network, dlogits);             gradient += dL/dparameters
  *
+ * A model that writes texts (parameters_open_pair) is an encoder's network with a decoder's:
+ *
+ *     network_forward(network, &batch);               both sides; the second reads batch.targets
+ *     network_words(network, &judge, true);           its logits, piece by piece, and their loss
+ *     network_backward(network, NULL, 0);
+ *
  * The blocks, their order and their names are those of engine/model/encoder.c; in the last block
  * only the tokens that the head reads are computed. Dropout is applied where Hugging Face applies
  * it: after the embeddings, on the attention probabilities, on each residual branch and before the
@@ -45,6 +51,7 @@ struct network_options {
 struct network_batch {
     const struct engine_input *const *inputs;
     unsigned rows;
+    const struct engine_input *const *targets; /* [rows] of a pair: what its decoder reads */
     const unsigned *kept;
     unsigned kept_count;
     bool training;    /* dropout, and room kept for the backward pass */
@@ -62,12 +69,23 @@ void network_close(struct network *network);
  * borrowed until the next call. */
 void network_repack(struct network *network, const float *values);
 
-/* The inputs' tokens must sum to at most tokens_max. */
+/* The inputs' tokens must sum to at most tokens_max, and so must those of a pair's targets. */
 void network_forward(struct network *network, const struct network_batch *batch);
 
 /* Logits of the last forward pass: [rows, labels] (for a distilled DeiT the mean of both heads), or
  * for MLM [kept_count, vocab_size], for tags [kept_count, labels]. */
 const float *network_logits(const struct network *network);
+/* A judge reads the logits [count, vocab_size] of the targets' tokens `first` and on, counted over
+ * the batch, and leaves dL/dlogits in their place. */
+struct network_judge {
+    void (*call)(void *context, float *logits, size_t first, size_t count);
+    void *context;
+};
+
+/* Computes all logits of a pair's last forward pass, in pieces that the judge gets in order. With
+ * `learns` network_backward must follow. */
+void network_words(struct network *network, const struct network_judge *judge, bool learns);
+
 /* The classifier's input in the last forward pass, before dropout: [rows, spec_features]. It is the
  * class token after the final norm or the pooler, or the mean of the patches, or both. NULL for
  * MLM and tags. */
@@ -79,8 +97,9 @@ const float *network_attention_input(const struct network *network, unsigned lay
  * and queries of a layer (the last layer has only the kept queries). */
 double network_attention_penalty(const struct network *network);
 
-/* gradient += dL/dvalues for the last forward pass (training), from dL/dlogits in its shape. The
- * regulariser's part is weighted with `share`: this micro-batch's share of the batch. */
+/* gradient += dL/dvalues for the last forward pass (training), from dL/dlogits in its shape; of a
+ * pair the judge has left them, and dlogits is NULL. The regulariser's part is weighted with
+ * `share`: this micro-batch's share of the batch. */
 void network_backward(struct network *network, const float *dlogits, float share);
 float *network_gradient(struct network *network);
 /* Its threads, for the optimiser. */

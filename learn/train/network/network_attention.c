@@ -17,6 +17,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+static const float masked = -1e30f; /* finite: the softmax of it is 0 */
+
 struct run {
     struct network *network;
     const struct network_block *block;
@@ -125,12 +127,13 @@ static size_t longest_of(const struct network *network, const struct spec *stage
 /* Scratch floats of the attention: the largest of a stage's layers. */
 static size_t stage_floats(const struct network *network, const struct spec *stage)
 {
-    size_t tokens = longest_of(network, stage), width = stage->hidden / stage->heads, most = 0;
+    size_t tokens = longest_of(network, stage), width = spec_head_width(stage), most = 0;
+    size_t keys = network->source != NULL ? longest_of(network, network->source->spec) : tokens;
     for (unsigned i = spec_first_layer(stage); i < spec_end_layer(stage); i++) {
         unsigned reach = spec_reach(stage, i);
         size_t floats = reach > 0
                             ? network_local_scratch(reach, tokens, width, spec_has_global(stage))
-                            : attention_train_scratch(tokens, tokens, width);
+                            : attention_train_scratch(tokens, keys > tokens ? keys : tokens, width);
         most = floats > most ? floats : most;
     }
     return most;
@@ -220,12 +223,15 @@ void network_attention_unpack_block(struct network *network, struct network_bloc
     memset(block->dbias_table, 0, window_bias_floats(&shape) * sizeof *block->dbias_table);
 }
 
+/* The scores of a decoder have a bias that masks later keys: alone, or in the table of relative
+ * positions. Without these one table is all heads'. */
 enum err_code network_attention_open(struct network *network, struct err *err)
 {
-    if (network->parameters->map.relative_bias == SIZE_MAX)
+    const bool is_relative = network->parameters->map.relative_bias != SIZE_MAX;
+    if (!is_relative && !network->spec->family->block.is_decoder)
         return ERR_OK;
-    network->bias_floats =
-        relative_bias_floats(network->spec->heads, spec_text_tokens(network->spec));
+    network->bias_floats = relative_bias_floats(is_relative ? network->spec->heads : 1,
+                                                spec_text_tokens(network->spec));
     network->bias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
     network->dbias_table = arena_alloc_array(&network->arena, network->bias_floats, sizeof(float));
     if (network->bias_table == NULL || network->dbias_table == NULL)
@@ -235,16 +241,23 @@ enum err_code network_attention_open(struct network *network, struct err *err)
 
 void network_attention_pack(struct network *network)
 {
-    if (network->bias_table != NULL)
-        network->bias =
-            relative_bias_expand(network->bias_table, &network->spec->relative,
-                                 network->values + network->parameters->map.relative_bias,
-                                 network->spec->heads, spec_text_tokens(network->spec));
+    const struct spec *spec = network->spec;
+    const size_t tokens = spec_text_tokens(spec), relative = network->parameters->map.relative_bias;
+    float *table = network->bias_table;
+    if (table == NULL)
+        return;
+    network->bias = (struct attention_bias){.at = table + tokens - 1, .key_step = -1};
+    if (relative != SIZE_MAX)
+        network->bias = relative_bias_expand(table, &spec->relative, network->values + relative,
+                                             spec->heads, tokens);
+    for (size_t i = 0; spec->family->block.is_decoder && i < network->bias_floats; i++)
+        if (i % (network->bias.head_step > 0 ? network->bias.head_step : SIZE_MAX) < tokens - 1)
+            table[i] = masked;
 }
 
 static bool learns_bias(const struct network *network)
 {
-    return network->bias_table != NULL && network->options.frozen_depth == 0;
+    return network->parameters->map.relative_bias != SIZE_MAX && network->options.frozen_depth == 0;
 }
 
 void network_attention_unpack(struct network *network)
@@ -289,6 +302,7 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
                                     .n = network->offset[sequence + 1] - first,
                                     .d = width,
                                     .terms = disentangled_terms(&network->spec->disentangled),
+                                    .is_unscaled = network->spec->family->block.is_unscaled,
                                     .dropout = run->dropout,
                                     .key = rng_hash(run->key, sequence * block->heads + head),
                                     .entropy = run->entropy,

@@ -6,12 +6,15 @@
  *     post-norm   e = norm'(d)     mlp(e) + e -> d     e = norm'(d)     attention(e) + e -> d
  *     pre-norm    mlp(d) -> e      norm'(e) + d -> d   attention(d) -> e   norm'(e) + d -> d
  *
+ * A decoder's attention to the states is one branch more between the two.
+ *
  * In the last block the residual stream has only the kept rows: x and n are gathered for the
  * queries and the sum, and the gradient is added to the rows they were gathered from. Keys and
  * values are a product over all rows. This saves a tenth of a training step of six layers. */
 #include "learn/train/network/network_block.h"
 
 #include "learn/train/network/network_attention.h"
+#include "learn/train/network/network_cross.h"
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_relative.h"
@@ -147,7 +150,9 @@ enum err_code network_block_open(struct network *network, struct network_block *
     block->layer = layer;
     block->heads = spec_heads(network->spec, layer);
     block->attended = spec_attended(network->spec, layer);
-    block->is_last = layer + 1 == network->spec->layers;
+    const bool keeps_all =
+        network->parameters->head == HEAD_STATES || network->parameters->head == HEAD_WORDS;
+    block->is_last = layer + 1 == network->spec->layers && !keeps_all;
     bool is_learnt = network_block_learns(network, layer);
     const float eps = network->spec->norm_eps;
     block->attention_scale = map->attention_scale;
@@ -156,7 +161,8 @@ enum err_code network_block_open(struct network *network, struct network_block *
         (struct network_norm){map->attention_gamma, map->attention_beta, is_learnt, eps};
     block->mlp_norm = (struct network_norm){map->mlp_gamma, map->mlp_beta, is_learnt, eps};
     if (open_qkv(network, block, err) || network_attention_open_block(network, block, err) ||
-        network_relative_open_block(network, block, err) || open_others(network, block, err))
+        network_relative_open_block(network, block, err) || open_others(network, block, err) ||
+        network_cross_open(network, block, is_learnt, err))
         return err->code;
     return open_matrices(network, block, err);
 }
@@ -164,6 +170,7 @@ enum err_code network_block_open(struct network *network, struct network_block *
 void network_block_pack(struct network *network, struct network_block *block)
 {
     network_attention_pack_block(network, block);
+    network_cross_pack(network, block);
     if (block->is_last && has_qkv(network, block)) {
         network_linear_pack(network, &block->query);
         network_linear_pack(network, &block->key_value);
@@ -217,6 +224,8 @@ static size_t scale_of(const struct network_block *block, enum network_site site
 {
     bool is_mlp = site == NETWORK_SITE_MLP_OUT;
     *branch = block->branches[is_mlp];
+    if (site == NETWORK_SITE_CROSS_OUT)
+        return SIZE_MAX;
     return is_mlp ? block->mlp_scale : block->attention_scale;
 }
 
@@ -265,6 +274,29 @@ static void activate(struct network *network, struct network_block *block)
                              block->activated, NULL, rows);
 }
 
+/* Computes the attention to the states from block->a. Returns what the MLP's norm reads. */
+static struct matrix add_cross(struct network *network, struct network_block *block,
+                               bool norm_after)
+{
+    struct network_cross *cross = block->cross;
+    if (cross == NULL)
+        return block->a;
+    network_rows_norm(network, norm_after ? &block->attention_norm : &cross->norm, cross->n,
+                      block->a, network->tokens);
+    network_cross_forward(network, block);
+    add_branch(network, block, NETWORK_SITE_CROSS_OUT, &cross->out, cross->sum, cross->context,
+               norm_after ? cross->n : block->a);
+    return cross->sum;
+}
+
+/* The norm in front of the MLP. */
+static const struct network_norm *inner_norm(const struct network_block *block, bool norm_after)
+{
+    if (!norm_after)
+        return &block->mlp_norm;
+    return block->cross != NULL ? &block->cross->norm : &block->attention_norm;
+}
+
 void network_block_forward(struct network *network, struct network_block *block)
 {
     bool norm_after = network->spec->family->block.norm == NORM_AFTER;
@@ -277,12 +309,12 @@ void network_block_forward(struct network *network, struct network_block *block)
     network_attention_forward(network, block);
     add_branch(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, block->a,
                block->context, block->kept_x);
-    network_rows_norm(network, norm_after ? &block->attention_norm : &block->mlp_norm, block->h,
-                      block->a, rows);
+    const struct matrix sum = add_cross(network, block, norm_after);
+    network_rows_norm(network, inner_norm(block, norm_after), block->h, sum, rows);
     network_linear_forward(network, &block->mlp_in, block->u, block->h, NULL, rows);
     activate(network, block);
     add_branch(network, block, NETWORK_SITE_MLP_OUT, &block->mlp_out, block->m, block->activated,
-               norm_after ? block->h : block->a);
+               norm_after ? block->h : sum);
     if (norm_after)
         network_rows_norm(network, &block->mlp_norm, block->out, block->m, rows);
 }
@@ -355,16 +387,34 @@ static void qkv_backward(struct network *network, struct network_block *block, s
     network_rows_scatter(network, dn, network->f);
 }
 
+/* The gradient of a context, which may be wider than a token. */
+static struct matrix dcontext_of(const struct network *network, const struct network_block *block)
+{
+    return block->attended > network->spec->hidden ? network->dcontext : network->g;
+}
+
+/* dn = the gradient of what the attention to the states reads, from dsum, plus residual (NULL:
+ * none). */
+static void cross_backward(struct network *network, struct network_block *block, struct matrix dn,
+                           struct matrix dsum, const struct matrix *residual)
+{
+    const struct matrix dcontext = dcontext_of(network, block);
+    branch_backward(network, block, NETWORK_SITE_CROSS_OUT, &block->cross->out, dcontext, dsum,
+                    block->cross->context);
+    network_cross_backward(network, block, dn, dcontext, residual);
+}
+
 /* dn [T, D] from da [rows, D]; dn is not da. */
 static void attention_backward(struct network *network, struct network_block *block,
                                struct matrix dn, struct matrix da, float share)
 {
     struct matrix dquery =
         block->is_last ? network->dquery : matrix_columns(network->dqkv, 0, block->attended);
-    branch_backward(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, network->g,
-                    da, block->context);
+    const struct matrix dcontext = dcontext_of(network, block);
+    branch_backward(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, dcontext, da,
+                    block->context);
     network_relative_begin(network);
-    network_attention_backward(network, block, network->g, dquery, network->dqkv,
+    network_attention_backward(network, block, dcontext, dquery, network->dqkv,
                                has_qkv(network, block) ? network->f : dn, share);
     network_relative_backward(network, block);
     network_rotary_backward(network, block, dquery, network->dqkv);
@@ -377,6 +427,11 @@ static void norm_after_backward(struct network *network, struct network_block *b
     struct matrix d = network->d, e = network->e;
     network_rows_norm_backward(network, &block->mlp_norm, e, d, block->m, NULL, rows);
     mlp_backward(network, block, d, e, &e);
+    if (block->cross != NULL) {
+        network_rows_norm_backward(network, &block->cross->norm, e, d, block->cross->sum, NULL,
+                                   rows);
+        cross_backward(network, block, d, e, &e);
+    }
     network_rows_norm_backward(network, &block->attention_norm, e, d, block->a, NULL, rows);
     attention_backward(network, block, d, e, share);
 }
@@ -386,7 +441,12 @@ static void norm_before_backward(struct network *network, struct network_block *
     size_t rows = rows_of(network, block);
     struct matrix d = network->d, e = network->e, g = network->g;
     mlp_backward(network, block, e, d, NULL);
-    network_rows_norm_backward(network, &block->mlp_norm, d, e, block->a, &d, rows);
+    network_rows_norm_backward(network, &block->mlp_norm, d, e,
+                               block->cross != NULL ? block->cross->sum : block->a, &d, rows);
+    if (block->cross != NULL) {
+        cross_backward(network, block, e, d, NULL);
+        network_rows_norm_backward(network, &block->cross->norm, d, e, block->a, &d, rows);
+    }
     attention_backward(network, block, e, d, share);
     if (reads_x(network, block)) {
         network->d = e;

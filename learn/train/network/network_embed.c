@@ -4,6 +4,7 @@
 #include "learn/train/network/network_embed.h"
 
 #include "engine/model/embed.h"
+#include "engine/model/positions.h"
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_rows.h"
@@ -47,9 +48,29 @@ static enum err_code open_projection(struct network *network, struct err *err)
     return err->code != ERR_OK ? err->code : network_linear_open(network, &network->project, err);
 }
 
+/* Makes the positions that the family computes; they are not learnt. */
+static enum err_code open_positions(struct network *network, struct err *err)
+{
+    const struct spec *spec = network->spec;
+    const size_t width = spec_embedding(spec);
+    if (spec->family->kind != ENGINE_TEXT || spec->family->position_table == POSITIONS_LEARNT)
+        return ERR_OK;
+    network->positions =
+        arena_alloc_array(&network->arena, spec->positions, width * sizeof *network->positions);
+    if (network->positions == NULL)
+        return err_no_memory(err, spec->positions * width * sizeof *network->positions);
+    if (spec->family->position_table == POSITIONS_SINES)
+        positions_sines(network->positions, spec->positions, width);
+    else
+        positions_sines_fairseq(network->positions, spec->positions, width, spec->pad_id);
+    return ERR_OK;
+}
+
 enum err_code network_embed_open(struct network *network, struct err *err)
 {
     const struct spec *spec = network->spec;
+    if (open_positions(network, err))
+        return err->code;
     const struct parameters_map *map = &network->parameters->map;
     bool is_learnt = network->options.frozen_depth == 0;
     network->embedding_norm = (struct network_norm){map->embedding_gamma, map->embedding_beta,
@@ -112,12 +133,16 @@ static void look_up_words(void *context, unsigned index, unsigned count)
     const struct embedding *embedding = context;
     const struct network *network = embedding->network;
     const struct parameters_map *map = &network->parameters->map;
-    const float *values = network->values;
+    const float *values = network->values, scale = network->spec->embedding_scale;
     size_t width = spec_embedding(network->spec);
     size_t last = share_begin(network->tokens, 1, index + 1, count);
     for (size_t t = share_begin(network->tokens, 1, index, count); t < last; t++) {
         float *row = embedding->x.x + t * embedding->x.stride;
         memcpy(row, values + map->word + (size_t)network->ids[t] * width, width * sizeof *row);
+        for (size_t i = 0; scale > 0 && i < width; i++)
+            row[i] *= scale;
+        if (network->positions != NULL)
+            add(row, network->positions + network->places[t] * width, width);
         if (map->position != SIZE_MAX)
             add(row, values + map->position + network->places[t] * width, width);
         if (map->token_type != SIZE_MAX)
@@ -192,10 +217,11 @@ static void text_forward(struct embedding *embedding)
     struct matrix x = embedding->x;
     bool projects = spec_projects(network->spec);
     struct matrix normed = projects ? network->unprojected : x;
-    embedding->x = network->embedded;
+    embedding->x = has_norm(network) ? network->embedded : normed;
     run_shares(embedding, look_up_words);
-    network_rows_norm(network, &network->embedding_norm, normed, network->embedded,
-                      network->tokens);
+    if (has_norm(network))
+        network_rows_norm(network, &network->embedding_norm, normed, network->embedded,
+                          network->tokens);
     drop(network, normed);
     if (projects)
         network_linear_forward(network, &network->project, x, normed, NULL, network->tokens);
@@ -221,18 +247,34 @@ void network_embed_forward(struct network *network, const struct engine_input *c
 
 /* ---- backward ---- */
 
+/* False for the pad's word in families whose lookups do not teach it. */
+static bool learns_word(const struct network *network, size_t t)
+{
+    const struct spec *spec = network->spec;
+    return !spec->family->pads_words || network->ids[t] != (int32_t)spec->pad_id;
+}
+
+static void add_scaled(float *y, const float *x, float scale, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += scale * x[i];
+}
+
 static void add_word_gradients(void *context, unsigned index, unsigned count)
 {
     const struct embedding *embedding = context;
     const struct network *network = embedding->network;
     const struct parameters_map *map = &network->parameters->map;
+    const float scale = network->spec->embedding_scale;
     float *gradient = network->gradient;
     size_t width = spec_embedding(network->spec);
     size_t first = share_begin(width, COLUMNS_UNIT, index, count);
     size_t columns = share_begin(width, COLUMNS_UNIT, index + 1, count) - first;
     for (size_t t = 0; t < network->tokens; t++) {
         const float *d = embedding->x.x + t * embedding->x.stride + first;
-        add(gradient + map->word + (size_t)network->ids[t] * width + first, d, columns);
+        if (learns_word(network, t))
+            add_scaled(gradient + map->word + (size_t)network->ids[t] * width + first, d,
+                       scale > 0 ? scale : 1, columns);
         if (map->position != SIZE_MAX)
             add(gradient + map->position + network->places[t] * width + first, d, columns);
         if (map->token_type != SIZE_MAX)
@@ -264,13 +306,14 @@ static void text_backward(struct network *network)
     bool projects = spec_projects(network->spec);
     struct matrix d = projects ? network->dunprojected : network->d;
     struct matrix dembedded = projects ? network->dembedded : network->e;
-    struct embedding embedding = {.network = network, .x = dembedded};
+    struct embedding embedding = {.network = network, .x = has_norm(network) ? dembedded : d};
     if (projects)
         network_linear_backward(network, &network->project, &d, network->d, network->unprojected,
                                 NULL, network->tokens);
     drop(network, d);
-    network_rows_norm_backward(network, &network->embedding_norm, dembedded, d, network->embedded,
-                               NULL, network->tokens);
+    if (has_norm(network))
+        network_rows_norm_backward(network, &network->embedding_norm, dembedded, d,
+                                   network->embedded, NULL, network->tokens);
     run_shares(&embedding, add_word_gradients);
 }
 

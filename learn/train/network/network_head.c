@@ -83,6 +83,12 @@ static void open_norm(struct network *network, struct err *err)
         head->has_norm ? network_memory_rows(network, network->spec->hidden, err) : head->x;
 }
 
+/* The states of an encoder, or of a decoder in front of its output (network_words.h). */
+static bool gives_states(const struct network *network)
+{
+    return network->parameters->head == HEAD_STATES || network->parameters->head == HEAD_WORDS;
+}
+
 static enum err_code open_sentence(struct network *network, struct err *err)
 {
     open_norm(network, err);
@@ -136,6 +142,10 @@ enum err_code network_head_open(struct network *network, struct err *err)
     head->x = network->blocks[network->spec->layers - 1].out;
     if (network->parameters->head == HEAD_EMBEDDING)
         return open_sentence(network, err);
+    if (gives_states(network)) {
+        open_norm(network, err);
+        return err->code;
+    }
     head->has_pooler = map->pooler_weight != SIZE_MAX;
     if (head->has_pooler) {
         head->activation =
@@ -392,6 +402,15 @@ static void norm_backward(struct network *network)
     network->g = d;
 }
 
+/* From network->g, the gradient of the states. */
+static void states_backward(struct network *network)
+{
+    if (network_rows_drops(network, NETWORK_SITE_STATES))
+        network_rows_dropout(network, NETWORK_SITE_STATES, 0, network->g, network->g, NULL,
+                             network->kept_count);
+    norm_backward(network);
+}
+
 static void classifier_backward(struct network *network, const float *dlogits)
 {
     struct network_head *head = &network->head;
@@ -469,6 +488,9 @@ void network_head_forward(struct network *network)
         network_rows_norm(network, &head->final_norm, head->normed, head->x, network->kept_count);
     if (network->parameters->head == HEAD_EMBEDDING)
         network_sentence_pool(network);
+    if (gives_states(network) && network_rows_drops(network, NETWORK_SITE_STATES))
+        network_rows_dropout(network, NETWORK_SITE_STATES, 0, head->normed, head->normed, NULL,
+                             network->kept_count);
     if (network->parameters->head == HEAD_TAGS) {
         tag(network);
         return;
@@ -487,6 +509,8 @@ void network_head_backward(struct network *network, const float *dlogits)
         classifier_backward(network, dlogits);
     else if (network->parameters->head == HEAD_TAGS)
         tag_backward(network, dlogits);
+    else if (gives_states(network))
+        states_backward(network);
     else {
         network_sentence_spread(network, dlogits);
         norm_backward(network);

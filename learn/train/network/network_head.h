@@ -8,6 +8,7 @@
  *     tags         logits = W_c D(norm(x)) + b_c                a row for each kept token; or, of
  *                  ModernBERT, W_c D(norm(act(W_p norm(x)))) + b_c
  *     embedding    logits = pooling(norm(x))                    (network_sentence.h)
+ *     states       D(norm(x)) of all tokens, in head.normed; backward from network->g
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H

@@ -79,8 +79,9 @@ static enum err_code open_lists(struct network *network, struct err *err)
     network->attention_scratch =
         arena_alloc_array(arena, network->attention_floats * network->options.threads,
                           sizeof *network->attention_scratch);
-    network->gradient =
-        arena_alloc_array(arena, network->parameters->numbers, sizeof *network->gradient);
+    if (network->source == NULL)
+        network->gradient =
+            arena_alloc_array(arena, network->parameters->numbers, sizeof *network->gradient);
     if (network->offset == NULL || network->input_first == NULL || network->kept == NULL ||
         network->kept_first == NULL || network->ids == NULL || network->types == NULL ||
         network->places == NULL || network->stats == NULL || network->no_beta == NULL ||
@@ -115,15 +116,24 @@ static struct matrix shape(struct matrix matrix, size_t width)
     return (struct matrix){matrix.x, operand_stride(width, sizeof(float)) / sizeof(float), width};
 }
 
+/* Width of a token, or of its heads side by side if they are wider. */
+static size_t widest_of(const struct spec *spec)
+{
+    return larger(spec->hidden, spec_heads_width(spec));
+}
+
 void network_memory_shape(struct network *network)
 {
     size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
+    size_t heads = widest_of(network->spec);
     network->d = shape(network->d, hidden);
     network->e = shape(network->e, hidden);
     network->f = shape(network->f, hidden);
     network->g = shape(network->g, hidden);
-    network->dqkv = shape(network->dqkv, 3 * hidden);
-    network->dquery = shape(network->dquery, hidden);
+    network->dqkv = shape(network->dqkv, 3 * heads);
+    network->dquery = shape(network->dquery, heads);
+    network->dcontext = shape(network->dcontext, heads);
+    network->dkey_value = shape(network->dkey_value, 2 * heads);
     network->du = shape(network->du, intermediate);
     network->dgate = shape(network->dgate, 2 * intermediate);
 }
@@ -135,7 +145,7 @@ static float *take_scratch(struct network *network, size_t hidden, size_t inner,
     size_t floats = 0, tokens;
     for (unsigned i = 0; i < stage_count(network); i++) {
         const struct spec *spec = stage_at(network, i, &tokens);
-        size_t width = hidden * spec->hidden + inner * spec->intermediate;
+        size_t width = hidden * widest_of(spec) + inner * spec->intermediate;
         floats = larger(floats, tokens * (operand_stride(width, sizeof(float)) / sizeof(float)));
     }
     float *x = arena_alloc(&network->arena, floats * sizeof *x);
@@ -152,6 +162,10 @@ static enum err_code open_scratch(struct network *network, struct err *err)
     network->g.x = take_scratch(network, 1, 0, err);
     network->dqkv.x = take_scratch(network, 3, 0, err);
     network->dquery.x = take_scratch(network, 1, 0, err);
+    if (spec_heads_width(network->spec) > network->spec->hidden)
+        network->dcontext.x = take_scratch(network, 1, 0, err);
+    if (network->source != NULL)
+        network->dkey_value.x = take_scratch(network, 2, 0, err);
     network->du.x = take_scratch(network, 0, 1, err);
     if (network->spec->is_gated)
         network->dgate.x = take_scratch(network, 0, 2, err);
@@ -170,8 +184,11 @@ enum err_code network_memory_open(struct network *network, struct err *err)
     for (unsigned i = 0; i < stage_count(network); i++) {
         const struct spec *stage = stage_at(network, i, &tokens);
         const size_t mlp_columns = (stage->is_gated ? 2 : 1) * (size_t)stage->intermediate;
-        widest = larger(widest, larger(3 * (size_t)stage->hidden, mlp_columns));
+        widest = larger(widest, larger(3 * widest_of(stage), mlp_columns));
     }
+    widest = larger(widest, spec->source);
+    if (whole->head == HEAD_STATES || whole->head == HEAD_WORDS)
+        labels = 0; /* network_words.c multiplies its logits piece by piece, in fp32 */
     patch = larger(patch, spec_embedding(spec)); /* fp32 layers also read embeddings */
     labels = larger(labels, spec_embedding(spec));
     enum precision precision = network->options.precision;

@@ -15,6 +15,10 @@
  *     classifier       x        x          x       x         x              -           -      -
  *
  *     relative         DeBERTa only: the relative positions, once for each layer
+ *     states           T5 only: behind the last norm of each side
+ *
+ * Encoders and decoders of texts drop out at embeddings, attention, attention_out, activated and
+ * mlp_out, and decoders likewise in the attention to the states (cross, cross_out).
  *
  *     embeddings       after the norm or the positions, before a projection
  *     attention        on the probabilities
@@ -85,6 +89,12 @@ static float *dbeta_of(const struct network *network, const struct network_norm 
 static void norm_rows(const struct pass *pass, size_t first, size_t last)
 {
     const struct network *network = pass->network;
+    if (network->spec->family->block.has_rms_norms) {
+        network->kernels->rms_norm(row_of(pass->y, first), pass->y.stride, row_of(pass->x, first),
+                                   pass->x.stride, network->values + pass->norm->gamma,
+                                   last - first, pass->x.width, pass->norm->eps);
+        return;
+    }
     network->kernels->layer_norm(row_of(pass->y, first), pass->y.stride, row_of(pass->x, first),
                                  pass->x.stride, network->values + pass->norm->gamma,
                                  beta_of(network, pass->norm), last - first, pass->x.width,
@@ -101,7 +111,8 @@ static void norm_backward_rows(const struct pass *pass, size_t first, size_t las
 {
     const struct network *network = pass->network;
     const struct matrix *residual = pass->residual;
-    network->backward->layer_norm(
+    const bool is_rms = network->spec->family->block.has_rms_norms;
+    (is_rms ? network->backward->rms_norm : network->backward->layer_norm)(
         row_of(pass->y, first), pass->y.stride, network->stats + 2 * first, row_of(pass->dy, first),
         pass->dy.stride, row_of(pass->x, first), pass->x.stride,
         network->values + pass->norm->gamma, residual != NULL ? row_of(*residual, first) : NULL,
@@ -235,7 +246,7 @@ void network_rows_scale_backward(struct network *network, size_t scale, bool lea
 static float rate_of(const struct network *network, enum network_site site)
 {
     bool is_attention =
-        site == NETWORK_SITE_ATTENTION ||
+        site == NETWORK_SITE_ATTENTION || site == NETWORK_SITE_CROSS ||
         (site == NETWORK_SITE_ATTENTION_OUT && network->spec->family->block.drops_out_as_attention);
     return is_attention ? network->options.attention_dropout : network->options.hidden_dropout;
 }
@@ -248,6 +259,8 @@ bool network_rows_drops(const struct network *network, enum network_site site)
     if ((site == NETWORK_SITE_ATTENTION_OUT && !family->block.drops_attention_out) ||
         (site == NETWORK_SITE_MLP_OUT && family->block.keeps_mlp_out) ||
         (site == NETWORK_SITE_ACTIVATED && !family->block.drops_activated) ||
+        (site == NETWORK_SITE_CROSS_OUT && !family->block.drops_attention_out) ||
+        (site == NETWORK_SITE_STATES && !family->drops_states) ||
         (site == NETWORK_SITE_POOLER && !family->drops_features) ||
         (site == NETWORK_SITE_RELATIVE && family->tensors[TENSOR_RELATIVE_PLACES] == NULL) ||
         (site == NETWORK_SITE_CLASSIFIER && !family->drops_classifier))

@@ -1,4 +1,4 @@
-/* network_stages.h - stages in training (engine/stack.h): selecting the current stage, moving rows
+/* network_stages.h - stages in training (struct stack): selecting the current stage, moving rows
  * into the windows of a layer, and patch merging, forward and backward. For a family without stages
  * these functions do nothing.
  *

@@ -35,6 +35,31 @@ struct network_norm {
     float eps;
 };
 
+/* The attention of a decoder's block to the encoder's states; matrices of T tokens of the decoder
+ * and S of the encoder. It stands between the attention and the MLP:
+ *
+ *   post-norm  n = norm_1(a);  sum = n + D(attention(n, states) W_o);  h = norm_2(sum)
+ *   pre-norm   n = norm_2(a);  sum = a + D(attention(n, states) W_o);  h = norm_3(sum)
+ *
+ * with the norms in the order of a checkpoint: the attention's, this one's, the MLP's. */
+struct network_cross {
+    struct network_norm norm;
+    struct network_linear query, key_value, out;
+    struct matrix n;              /* [T, D] */
+    struct matrix query_rows;     /* [T, A] */
+    struct matrix key_value_rows; /* [S, 2 A] */
+    struct matrix context;        /* [T, A] */
+    struct matrix sum;            /* [T, D] */
+};
+
+/* The output of a decoder. */
+struct network_words {
+    struct network_linear output;
+    struct matrix scaled; /* [T, D] states times spec->output_scale, if that is not 1 */
+    struct matrix logits; /* [rows, vocab_size] of a piece, dense */
+    size_t rows;
+};
+
 /* One block. In the last block the query, the context and everything after it have only the rows
  * of the kept tokens.
  *
@@ -57,6 +82,7 @@ struct network_block {
     struct network_linear qkv;              /* not the last */
     struct network_linear query, key_value; /* the last */
     struct network_linear attention_out, mlp_in, mlp_out;
+    struct network_cross *cross;       /* of a decoder; NULL: none */
     size_t attention_scale, mlp_scale; /* offsets; SIZE_MAX: no layer scale */
     struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
     float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
@@ -77,7 +103,7 @@ struct network_block {
     struct matrix out;            /* [T, D]: the next block's in, unless patches are merged */
 };
 
-/* One stage (engine/stack.h), and the patch merging in front of it; the first stage has none. */
+/* One stage (struct stack), and the patch merging in front of it; the first stage has none. */
 struct network_stage {
     struct spec spec; /* spec_at's */
     struct patch_windows windows;
@@ -133,6 +159,7 @@ struct network_relative {
 };
 
 struct network {
+    struct network *source, *target; /* the encoder of this decoder, or the other way round; NULL */
     const struct parameters *parameters;
     const struct spec *spec;      /* the parameters', or that of the current stage */
     struct network_stage *stages; /* [stage_count]; NULL: there are none */
@@ -162,6 +189,7 @@ struct network {
     struct network_norm embedding_norm;
     struct matrix patches;                 /* [T, channels patch patch], zero for learnt tokens */
     struct matrix embedded;                /* [T, E] texts: before the norm */
+    float *positions;                      /* [positions, E] computed; NULL: learnt, or none */
     struct network_linear project;         /* of the embeddings, in some texts */
     struct matrix unprojected;             /* [T, E] input of `project` */
     struct matrix dunprojected, dembedded; /* [T, E] */
@@ -172,11 +200,14 @@ struct network {
     const float *rotary[2]; /* rotary.h: of global layers and of local ones; NULL: none */
     struct network_block *blocks;
     struct network_head head;
+    struct network_words words;
 
     /* Scratch of the passes. */
     struct network_buffers buffers[PRECISION_COUNT];
     struct matrix d, e, f, g;   /* [T, D] gradients; d is the residual stream's */
     struct matrix dqkv, dquery; /* [T, 3 D], [T, D]; a block uses the first 3 A and A columns */
+    struct matrix dcontext;     /* [T, A] if A is above D; else blocks use g */
+    struct matrix dkey_value;   /* [S, 2 A] of a decoder's attention to the states */
     struct matrix du;           /* [T, F] */
     struct matrix dgate;        /* [T, 2 F]; of a gated MLP */
     float *stats;               /* [T, 2] of a norm */
@@ -203,7 +234,11 @@ enum network_site {
     NETWORK_SITE_POOLER = NETWORK_SITE_COUNT,
     /* In every layer it takes the number of the embeddings' site two layers above. */
     NETWORK_SITE_RELATIVE = 2 * NETWORK_SITE_COUNT,
-    NETWORK_SITE_ACTIVATED = 1 << 20 /* in the MLP; beyond the numbers of all layers */
+    NETWORK_SITE_ACTIVATED = 1 << 20, /* in the MLP; beyond the numbers of all layers */
+    /* These are beyond them, too, and a layer's are apart from any other's. */
+    NETWORK_SITE_CROSS, /* as ATTENTION and ATTENTION_OUT, of the attention to the states */
+    NETWORK_SITE_CROSS_OUT,
+    NETWORK_SITE_STATES /* behind the last norm */
 };
 
 /* `width` columns of a matrix, from column `first` on. */

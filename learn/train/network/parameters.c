@@ -32,7 +32,8 @@ struct place {
             offsetof(struct parameters_layer, second)                                              \
     }
 
-/* Key and value follow the query and have no members of their own. */
+/* Key and value follow the query, the cross attention's value its key, and a gated MLP's value its
+ * gate; they have no members of their own. */
 static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_WORD] = OUTSIDE(word, word),
     [TENSOR_POSITION] = OUTSIDE(position, position),
@@ -55,9 +56,14 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias, window_bias),
     [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_scale, attention_scale),
     [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_gamma, attention_beta),
+    [TENSOR_CROSS_QUERY] = IN_BLOCK(cross_query.weight, cross_query.bias),
+    [TENSOR_CROSS_KEY] = IN_BLOCK(cross_key_value.weight, cross_key_value.bias),
+    [TENSOR_CROSS_OUT] = IN_BLOCK(cross_out.weight, cross_out.bias),
+    [TENSOR_CROSS_NORM] = IN_BLOCK(cross_gamma, cross_beta),
     [TENSOR_MLP_IN] = IN_BLOCK(mlp_in_weight, mlp_in_bias),
     [TENSOR_MLP_OUT] = IN_BLOCK(mlp_out_weight, mlp_out_bias),
     [TENSOR_GATED_IN] = IN_BLOCK(mlp_in_weight, mlp_in_bias),
+    [TENSOR_GATE_IN] = IN_BLOCK(mlp_in_weight, mlp_in_bias),
     [TENSOR_GATED_OUT] = IN_BLOCK(mlp_out_weight, mlp_out_bias),
     [TENSOR_MLP_SCALE] = IN_BLOCK(mlp_scale, mlp_scale),
     [TENSOR_MLP_NORM] = IN_BLOCK(mlp_gamma, mlp_beta),
@@ -73,6 +79,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_MLM_TRANSFORM] = OUTSIDE(pooler_weight, pooler_bias),
     [TENSOR_MLM_NORM] = OUTSIDE(mlm_gamma, mlm_beta),
     [TENSOR_MLM_BIAS] = OUTSIDE(mlm_bias, mlm_bias),
+    [TENSOR_OUTPUT] = OUTSIDE(output_weight, output_weight),
+    [TENSOR_OUTPUT_BIAS] = OUTSIDE(output_bias, output_bias),
 };
 
 static void keep_offset(struct parameters *parameters, const struct parameter *parameter)
@@ -92,6 +100,18 @@ static void align(struct parameters *parameters)
     parameters->numbers = (parameters->numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Computed positions are no parameters: the network makes them. */
+static bool is_computed(const struct tensor_row *row)
+{
+    return row->field == TENSOR_POSITION && row->is_optional;
+}
+
+static bool follows(enum tensor_field field)
+{
+    return field == TENSOR_KEY || field == TENSOR_VALUE || field == TENSOR_CROSS_VALUE ||
+           field == TENSOR_VALUE_IN;
+}
+
 static struct tensor_walk walk_of(const struct parameters *parameters)
 {
     return (struct tensor_walk){.spec = &parameters->spec, .head = parameters->head};
@@ -102,23 +122,26 @@ static unsigned count_tensors(const struct parameters *parameters)
     struct tensor_walk walk = walk_of(parameters);
     unsigned count = 0;
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
-        count++;
+        count += !is_computed(&row);
     return count;
 }
 
+/* Fills the list, and moves the end of the flat array, `numbers`, behind its tensors. */
 static void deal_out(struct parameters *parameters)
 {
     struct tensor_walk walk = walk_of(parameters);
-    for (struct parameter *next = parameters->list; family_tensors_next(&walk, &next->row);
-         next++) {
-        if (next->row.field != TENSOR_KEY && next->row.field != TENSOR_VALUE)
+    for (struct parameter *next = parameters->list; family_tensors_next(&walk, &next->row);) {
+        if (is_computed(&next->row))
+            continue;
+        if (!follows(next->row.field))
             align(parameters);
         if (next->row.field == TENSOR_VALUE && next->row.part == TENSOR_BIAS &&
             parameters->spec.family->block.key_unbiased)
             parameters->numbers += next->row.count; /* zeros in place of the key's */
         next->offset = parameters->numbers;
+        next->is_constant = next->row.field == TENSOR_OUTPUT_BIAS;
         parameters->numbers += next->row.count;
-        keep_offset(parameters, next);
+        keep_offset(parameters, next++);
     }
     align(parameters);
 }
@@ -141,23 +164,68 @@ static void empty(void *offsets, size_t bytes)
         offset[i] = SIZE_MAX;
 }
 
+static enum err_code open_map(struct parameters *parameters, struct arena *arena, struct err *err)
+{
+    const unsigned blocks = spec_blocks(&parameters->spec);
+    struct parameters_map *map = &parameters->map;
+    empty(map, offsetof(struct parameters_map, layers));
+    map->layers = arena_alloc_array(arena, blocks, sizeof *map->layers);
+    if (map->layers == NULL)
+        return err_no_memory(err, blocks * sizeof *map->layers);
+    empty(map->layers, blocks * sizeof *map->layers);
+    return ERR_OK;
+}
+
+static enum err_code open_values(struct parameters *out, struct err *err)
+{
+    out->values = arena_alloc_array(&out->arena, out->numbers, sizeof *out->values);
+    return out->values != NULL ? ERR_OK : err_no_memory(err, out->numbers * sizeof *out->values);
+}
+
+static enum err_code open_source(struct parameters *out, const struct spec *spec,
+                                 enum family_head head, unsigned more, struct err *err)
+{
+    *out = (struct parameters){.spec = *spec, .head = head};
+    arena_init(&out->arena);
+    if (check_head(spec, head, err) || open_map(out, &out->arena, err))
+        return err->code;
+    out->count = count_tensors(out);
+    out->list = arena_alloc_array(&out->arena, out->count + more + 1u, sizeof *out->list);
+    if (out->list == NULL)
+        return err_no_memory(err, (out->count + more) * sizeof *out->list);
+    deal_out(out);
+    return ERR_OK;
+}
+
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
                               enum family_head head, struct err *err)
 {
-    *out = (struct parameters){.spec = *spec, .head = head};
-    empty(&out->map, offsetof(struct parameters_map, layers));
-    arena_init(&out->arena);
-    if (check_head(spec, head, err))
+    return open_source(out, spec, head, 0, err) ? err->code : open_values(out, err);
+}
+
+enum err_code parameters_open_pair(struct parameters *out, const struct spec *source,
+                                   const struct spec *target, struct err *err)
+{
+    struct parameters decoder = {.spec = *target, .head = HEAD_WORDS};
+    decoder.count = count_tensors(&decoder);
+    if (open_source(out, source, HEAD_STATES, decoder.count, err) ||
+        open_map(&decoder, &out->arena, err))
         return err->code;
-    out->count = count_tensors(out);
-    out->list = arena_alloc_array(&out->arena, out->count + 1u, sizeof *out->list);
-    out->map.layers = arena_alloc_array(&out->arena, spec_blocks(spec), sizeof *out->map.layers);
-    if (out->list == NULL || out->map.layers == NULL)
-        return err_no_memory(err, out->count * sizeof *out->list);
-    empty(out->map.layers, spec_blocks(spec) * sizeof *out->map.layers);
-    deal_out(out);
-    out->values = arena_alloc_array(&out->arena, out->numbers, sizeof *out->values);
-    return out->values != NULL ? ERR_OK : err_no_memory(err, out->numbers * sizeof *out->values);
+    decoder.list = out->list + out->count;
+    decoder.numbers = out->numbers;
+    deal_out(&decoder);
+    if (spec_shares_words(target))
+        decoder.map.word = out->map.word;
+    if (target->absent[TENSOR_OUTPUT])
+        decoder.map.output_weight = decoder.map.word;
+    out->numbers = decoder.numbers;
+    out->count += decoder.count;
+    out->target = arena_alloc_array(&out->arena, 1, sizeof *out->target);
+    if (out->target == NULL || open_values(out, err))
+        return err_no_memory(err, sizeof *out->target);
+    decoder.values = out->values;
+    *out->target = decoder;
+    return ERR_OK;
 }
 
 void parameters_close(struct parameters *parameters)
@@ -173,28 +241,64 @@ unsigned parameters_outputs(const struct spec *spec, enum family_head head)
                                                  : spec->label_count;
 }
 
-static void init_normal(float *values, size_t count, struct rng *rng)
+static void init_normal(float *values, size_t count, float deviation, struct rng *rng)
 {
     for (size_t i = 0; i < count; i++) {
         float normal = rng_normal(rng);
         while (fabsf(normal) > 2)
             normal = rng_normal(rng);
-        values[i] = 0.02f * normal;
+        values[i] = deviation * normal;
     }
+}
+
+/* T5's words have a deviation of 1, as its first norm expects; its untied output has it too. */
+static float deviation_of(const struct spec *spec, const struct tensor_row *row)
+{
+    const float hidden = (float)spec->hidden, head = (float)spec_head_width(spec);
+    if (!spec->family->block.is_unscaled)
+        return 0.02f;
+    switch (row->field) {
+    case TENSOR_WORD:
+    case TENSOR_OUTPUT:
+        return 1;
+    case TENSOR_QUERY:
+    case TENSOR_CROSS_QUERY:
+        return 1 / sqrtf(hidden * head);
+    case TENSOR_ATTENTION_OUT:
+    case TENSOR_CROSS_OUT:
+        return 1 / sqrtf((float)spec_heads_width(spec));
+    case TENSOR_MLP_OUT:
+    case TENSOR_GATED_OUT:
+        return 1 / sqrtf((float)spec->intermediate);
+    default:
+        return 1 / sqrtf(hidden);
+    }
+}
+
+static void init_one(const struct spec *spec, const struct parameter *parameter, float *values,
+                     struct rng *rng)
+{
+    const struct tensor_row *row = &parameter->row;
+    if (parameter->is_constant)
+        memset(values, 0, row->count * sizeof *values);
+    else if (row->part == TENSOR_WEIGHT || row->part == TENSOR_TABLE)
+        init_normal(values, row->count, deviation_of(spec, row), rng);
+    else
+        for (size_t i = 0; i < row->count; i++)
+            values[i] = row->part == TENSOR_GAMMA || row->part == TENSOR_SCALE;
+    if (row->field == TENSOR_WORD && spec->family->pads_words && spec->pad_id < row->shape[0])
+        memset(values + spec->pad_id * row->shape[1], 0, row->shape[1] * sizeof *values);
 }
 
 void parameters_init(struct parameters *parameters, uint64_t seed)
 {
+    const struct parameters *target = parameters->target;
     for (unsigned p = 0; p < parameters->count; p++) {
         const struct parameter *parameter = &parameters->list[p];
-        float *values = parameters->values + parameter->offset;
+        const bool is_target = target != NULL && parameter >= target->list;
         struct rng rng = rng_for(seed, PURPOSE, p);
-        bool is_random =
-            parameter->row.part == TENSOR_WEIGHT || parameter->row.part == TENSOR_TABLE;
-        if (is_random)
-            init_normal(values, parameter->row.count, &rng);
-        for (size_t i = 0; i < parameter->row.count && !is_random; i++)
-            values[i] = parameter->row.part == TENSOR_GAMMA || parameter->row.part == TENSOR_SCALE;
+        init_one(is_target ? &target->spec : &parameters->spec, parameter,
+                 parameters->values + parameter->offset, &rng);
     }
 }
 

@@ -5,6 +5,9 @@
  *     parameters_init(&parameters, seed);
  *     parameters_load(&parameters, checkpoint, &loaded, &err);     missing tensors stay initialised
  *
+ * A model that writes texts is two (parameters_open_pair): the encoder's, whose list and array hold
+ * all tensors, and in `target` the decoder's, a view of its part of both.
+ *
  * Gradients, the optimiser's moments and moving averages are arrays of the same length, so that a
  * tensor lies at the same offset in all of them.
  *
@@ -24,8 +27,9 @@
 
 struct parameter {
     struct tensor_row row; /* name, part, shape, depth */
-    size_t offset; /* of its row.count numbers in the flat array; aligned to 16 floats, except key
-                      and value, which follow the query without padding */
+    size_t offset; /* of its row.count numbers in the flat array; aligned to 16 floats, except what
+                      is multiplied together: key and value follow the query without padding */
+    bool is_constant; /* it is loaded and written, and not learnt: final_logits_bias */
 };
 
 struct parameters_linear {
@@ -42,6 +46,8 @@ struct parameters_layer {
     size_t window_bias;
     size_t merge_gamma, merge_beta, merge_weight; /* after a stage's last block */
     struct parameters_linear global_query, global_key, global_value;
+    struct parameters_linear cross_query, cross_key_value, cross_out; /* of a decoder */
+    size_t cross_gamma, cross_beta;
 };
 
 /* Offsets of the tensors outside the blocks. SIZE_MAX: the model has none. */
@@ -56,6 +62,7 @@ struct parameters_map {
     size_t mlm_gamma, mlm_beta, mlm_bias;
     size_t classifier_weight, classifier_bias;
     size_t distillation_weight, distillation_bias; /* the second classifier of a distilled DeiT */
+    size_t output_weight, output_bias;             /* of a decoder; the weight may be the words' */
     struct parameters_layer *layers; /* [spec_blocks]; layers may share a block (spec_block) */
 };
 
@@ -67,6 +74,7 @@ struct parameters {
     size_t numbers; /* length of the flat array, with padding, which stays zero */
     float *values;
     struct parameters_map map;
+    struct parameters *target; /* the decoder's of a pair; NULL: the model is an encoder alone */
     struct arena arena;
 };
 
@@ -75,6 +83,10 @@ struct parameters {
  * a failure. */
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
                               enum family_head head, struct err *err);
+/* The same for an encoder and the decoder that reads its states. Words that both sides share are
+ * one tensor. Computed positions are no tensors (network_embed.h). */
+enum err_code parameters_open_pair(struct parameters *out, const struct spec *source,
+                                   const struct spec *target, struct err *err);
 void parameters_close(struct parameters *parameters);
 
 /* Numbers that the model in training gives for an input: its labels, or the numbers of an
@@ -82,7 +94,9 @@ void parameters_close(struct parameters *parameters);
 unsigned parameters_outputs(const struct spec *spec, enum family_head head);
 
 /* Initialises as Hugging Face does: weights and embeddings normal with standard deviation 0.02 (cut
- * at two deviations), biases and betas 0, gammas 1. The same seed gives the same numbers. */
+ * at two deviations), biases and betas 0, gammas 1. T5, whose scores are not divided, has
+ * deviations by the widths of its layers (T5PreTrainedModel._init_weights). Words that lookups do
+ * not teach are 0. The same seed gives the same numbers. */
 void parameters_init(struct parameters *parameters, uint64_t seed);
 
 /* The result of loading a checkpoint. */

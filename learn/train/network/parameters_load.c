@@ -75,7 +75,9 @@ static enum err_code cut_positions(const struct loading *loading, const struct p
 static enum err_code miss(const struct loading *loading, const struct parameter *parameter)
 {
     struct parameters_loaded *loaded = loading->loaded;
-    if (!parameter->row.is_of_head)
+    if (parameter->row.is_optional)
+        return ERR_OK;
+    if (!parameter->row.is_of_head || loading->parameters->target != NULL)
         return err_set(loading->err, ERR_UNSUPPORTED, "tensor '%s' is missing",
                        parameter->row.name);
     if (loaded->missing++ == 0)

@@ -1,6 +1,7 @@
 /* Answers to questions against those of transformers: ids, windows, logits, answers; alone, in one
  * batch and in steps. ATTND_GOLDEN names a directory with more checkpoints. */
 #include "engine/base/doc.h"
+#include "engine/decide/extraction.h"
 #include "engine/engine.h"
 #include "tests/support/sources.h"
 #include "tests/support/suite.h"

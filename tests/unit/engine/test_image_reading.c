@@ -3,7 +3,7 @@
 #include "engine/engine.h"
 #include "engine/prepare/views.h"
 #include "engine/vision/preprocess.h"
-#include "engine/vision/resize_lines.h"
+#include "engine/vision/resize.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
 #include "tests/support/sources.h"
@@ -193,7 +193,7 @@ END_TEST
 START_TEST(a_second_method_explains_the_views_as_it_would_alone)
 {
     const struct explain_options all = {.method = EXPLAIN_GRADIENT};
-    struct explanation first[EXPLAIN_METHODS], again;
+    struct explanation first[EXPLAIN_LABEL_METHODS], again;
     struct answer alone;
     float logits[LABELS];
     struct fixture f;
@@ -203,7 +203,7 @@ START_TEST(a_second_method_explains_the_views_as_it_would_alone)
     ck_assert(!engine_capture(f.model, &input, &all, &f.arena, &f.err));
     run_logits_one(f.session, &input, logits);
     for (unsigned turn = 0; turn < 2; turn++)
-        for (unsigned m = EXPLAIN_ROLLOUT; m < EXPLAIN_METHODS; m++) {
+        for (unsigned m = EXPLAIN_ROLLOUT; m < EXPLAIN_LABEL_METHODS; m++) {
             const struct explain_options how = {.method = m};
             ck_assert(!engine_explain(f.model, NULL, &input, &how, LABEL, &f.arena,
                                       turn == 0 ? &first[m] : &again, &f.err));

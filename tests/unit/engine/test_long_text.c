@@ -314,8 +314,8 @@ START_TEST(a_second_method_explains_as_it_would_alone)
     setup(&f, "{\"window_stride\": 4}");
     struct engine_input input = prepare(&f, words(&f, 0, 25), &in_windows);
     ck_assert_uint_gt(input.windows, 2);
-    for (unsigned first = EXPLAIN_ROLLOUT; first < EXPLAIN_METHODS; first++)
-        for (unsigned second = EXPLAIN_ROLLOUT; second < EXPLAIN_METHODS; second++)
+    for (unsigned first = EXPLAIN_ROLLOUT; first < EXPLAIN_LABEL_METHODS; first++)
+        for (unsigned second = EXPLAIN_ROLLOUT; second < EXPLAIN_LABEL_METHODS; second++)
             check_again(&f, &input, first, second);
     drop(&f);
 }

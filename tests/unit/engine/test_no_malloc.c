@@ -5,11 +5,13 @@
  * which go through __libc_memalign. Calls of all threads are counted, since a pool's threads could
  * allocate too. Sanitizers put their own functions there, so under them there is nothing to test.
  */
+#include "engine/base/doc.h"
 #include "engine/base/openblas.h"
 #include "engine/engine.h"
 #include "tests/support/pair_model.h"
 #include "tests/support/sources.h"
 #include "tests/support/suite.h"
+#include "tests/support/writing_fixture.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -318,5 +320,44 @@ START_TEST(steps_of_a_decoder_take_no_memory)
 }
 END_TEST
 
+/* A pattern, check characters and four beams. The first run is the warm-up. */
+static unsigned count_writing(const char *name)
+{
+    static const char pattern[] = "[A-Za-z0-9 .-]{6,40}";
+    struct engine_writing writing = {.asked = generation_request_empty,
+                                     .pattern = pattern,
+                                     .pattern_len = sizeof pattern - 1,
+                                     .checksum = ENGINE_CHECKSUM_SEMI_M13};
+    struct writing_fixture f;
+    struct engine_input input;
+    struct engine_need need;
+    unsigned counted = 0;
+    limit_blas_to_our_threads();
+    writing_fixture_open(&f, name);
+    writing.asked.num_beams = 4;
+    writing.asked.max_new_tokens = 16;
+    writing_fixture_prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
+    for (int run = 0; run < 2; run++) {
+        struct engine_result result = writing_fixture_room(&f, &input);
+        start_counting();
+        engine_run(f.session, (const struct engine_input *[]){&input}, 1,
+                   (struct engine_result *[]){&result});
+        counted = without_blas_buffers(stop_counting(), 2);
+        ck_assert(result.is_done && result.is_finite);
+    }
+    writing_fixture_close(&f);
+    return counted;
+}
+
+START_TEST(a_text_with_rules_is_written_without_taking_memory)
+{
+    if (!CAN_COUNT)
+        suite_skip("a sanitizer has the allocator");
+    for (size_t m = 0; m < WRITING_NAMES; m++)
+        ck_assert_msg(count_writing(writing_names[m]) == 0, "%s", writing_names[m]);
+}
+END_TEST
+
 SUITE("no_malloc", the_counter_counts_each_way_to_memory,
-      texts_and_images_run_without_taking_memory, steps_of_a_decoder_take_no_memory)
+      texts_and_images_run_without_taking_memory, steps_of_a_decoder_take_no_memory,
+      a_text_with_rules_is_written_without_taking_memory)

@@ -1,136 +1,18 @@
 /* Models that write, through the engine's door: texts, scores and alignments of transformers'
- * generate(); batches; options and what is refused. ATTND_GOLDEN names a directory with whole
- * checkpoints; without it each is put together from tests/data/golden and tests/data/recoding. */
+ * generate(); batches; options and what is refused. */
 #include "engine/base/doc.h"
-#include "engine/base/file.h"
-#include "engine/engine.h"
 #include "tests/support/sources.h"
 #include "tests/support/suite.h"
-#include "tests/support/tempdir.h"
+#include "tests/support/writing_fixture.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { PATH_BYTES = 1024, FILE_MAX = 64 << 20, CASES_MAX = 64, PIXELS_MAX = 1 << 22 };
+enum { CASES_MAX = 64 };
 
-static const char *const names[] = {"marian-0", "marian-1", "bart-0",    "t5-0",    "t5-gated-0",
-                                    "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1"};
-enum { NAMES = sizeof names / sizeof *names };
-
-struct fixture {
-    struct tempdir dir;
-    struct engine_model *model;
-    struct engine_session *session;
-    struct json_t *root;
-    const struct json_t *cases;
-    struct arena arena;
-    struct err err;
-};
-
-static void link_files(const struct tempdir *dir, const char *room, const char *name,
-                       const char *const *files, size_t count)
-{
-    char here[PATH_BYTES / 2], from[PATH_BYTES], to[PATH_BYTES];
-    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
-    for (size_t i = 0; i < count; i++) {
-        snprintf(from, sizeof from, "%s/tests/data/%s/%s/%s", here, room, name, files[i]);
-        snprintf(to, sizeof to, "%s/%s", dir->path, files[i]);
-        ck_assert(access(from, R_OK) != 0 || symlink(from, to) == 0);
-    }
-}
-
-/* dir <- a directory with all files of the checkpoint. */
-static void gather(struct fixture *f, const char *name, char dir[PATH_BYTES])
-{
-    static const char *const model[] = {"config.json", "generation_config.json",
-                                        "model.safetensors", "preprocessor_config.json",
-                                        "cases.json"};
-    static const char *const texts[] = {"tokenizer.json",
-                                        "tokenizer_config.json",
-                                        "special_tokens_map.json",
-                                        "source.spm",
-                                        "target.spm",
-                                        "vocab.json",
-                                        "target_vocab.json",
-                                        "sentencepiece.bpe.model",
-                                        "spiece.model"};
-    const char *golden = getenv("ATTND_GOLDEN");
-    tempdir_open(&f->dir);
-    if (golden != NULL) {
-        snprintf(dir, PATH_BYTES, "%s/%s", golden, name);
-        return;
-    }
-    link_files(&f->dir, "golden", name, model, sizeof model / sizeof *model);
-    link_files(&f->dir, "recoding", name, texts, sizeof texts / sizeof *texts);
-    snprintf(dir, PATH_BYTES, "%s", f->dir.path);
-}
-
-static void setup(struct fixture *f, const char *name)
-{
-    char dir[PATH_BYTES], path[PATH_BYTES + 16];
-    *f = (struct fixture){0};
-    arena_init(&f->arena);
-    gather(f, name, dir);
-    const struct engine_options options = {.writes_texts = true};
-    ck_assert_msg(!engine_open(&f->model, dir, &options, &f->err), "%s: %s", name, f->err.text);
-    ck_assert(!engine_session_open(&f->session, f->model, 0, 2, &f->err));
-    snprintf(path, sizeof path, "%s/cases.json", dir);
-    ck_assert(!doc_parse_file(&f->root, path, FILE_MAX, &f->err));
-    f->cases = doc_member(f->root, "cases");
-    ck_assert(doc_array_count(f->cases) > 0 && doc_array_count(f->cases) <= CASES_MAX);
-}
-
-static void drop(struct fixture *f)
-{
-    doc_free(f->root);
-    engine_session_close(f->session);
-    engine_close(f->model);
-    arena_deinit(&f->arena);
-    tempdir_close(&f->dir);
-}
-
-/* Prepares a case, a text or a picture. */
-static void prepare(struct fixture *f, const struct json_t *one, struct engine_writing *writing,
-                    struct engine_input *input, struct engine_need *need)
-{
-    const char *text = doc_as_string(doc_member(one, "text"));
-    const char *image = doc_as_string(doc_member(one, "image"));
-    const char *golden = getenv("ATTND_GOLDEN");
-    struct engine_source source = {.kind = ENGINE_TEXT, .writing = writing};
-    char path[PATH_BYTES], *bytes = NULL;
-    writing->source_language = doc_as_string(doc_member(one, "src_lang"));
-    writing->target_language = doc_as_string(doc_member(one, "tgt_lang"));
-    if (image != NULL) {
-        snprintf(path, sizeof path, "%s/images/%s", golden != NULL ? golden : "tests/data/golden",
-                 image);
-        ck_assert_msg(!file_read(&bytes, &source.len, path, FILE_MAX, &f->err), "%s", f->err.text);
-        source.kind = ENGINE_IMAGE;
-        source.pixels_max = PIXELS_MAX;
-        source.bytes = bytes;
-    } else {
-        source.bytes = text;
-        source.len = strlen(text);
-    }
-    *need = engine_need(f->model, &source);
-    ck_assert_msg(!engine_prepare(f->model, &source, NULL, &f->arena, input, &f->err), "%s",
-                  f->err.text);
-    free(bytes);
-}
-
-static struct engine_result room(struct fixture *f, const struct engine_input *input)
-{
-    struct engine_result result;
-    ck_assert(!engine_result_init(&result, f->model, &f->arena, &f->err));
-    ck_assert_msg(!engine_result_rows(&result, f->model, input, &f->arena, &f->err), "%s",
-                  f->err.text);
-    return result;
-}
-
-static struct engine_result write_one(struct fixture *f, const struct json_t *one, unsigned beams,
-                                      bool aligns, struct engine_input *input)
+static struct engine_result write_one(struct writing_fixture *f, const struct json_t *one,
+                                      unsigned beams, bool aligns, struct engine_input *input)
 {
     struct engine_writing writing = {.asked = generation_request_empty, .aligns = aligns};
     double longest;
@@ -140,9 +22,9 @@ static struct engine_result write_one(struct fixture *f, const struct json_t *on
     *input = (struct engine_input){0};
     struct engine_need need;
     const size_t before = f->arena.bytes;
-    prepare(f, one, &writing, input, &need);
+    writing_fixture_prepare(f, one, &writing, input, &need);
     const size_t prepared = f->arena.bytes;
-    struct engine_result result = room(f, input);
+    struct engine_result result = writing_fixture_room(f, input);
     const size_t taken = f->arena.bytes;
     engine_run(f->session, (const struct engine_input *[]){input}, 1,
                (struct engine_result *[]){&result});
@@ -177,22 +59,22 @@ static void check_text(const char *name, size_t number, const struct engine_text
 
 START_TEST(texts_are_those_of_generate)
 {
-    for (size_t m = 0; m < NAMES; m++) {
-        struct fixture f;
-        setup(&f, names[m]);
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
         ck_assert_int_eq(engine_describe(f.model)->task, ENGINE_GENERATE);
         for (size_t i = 0; i < doc_array_count(f.cases); i++) {
             const struct json_t *one = doc_array_item(f.cases, i), *beam = doc_member(one, "beam");
             struct engine_input input;
             struct engine_result result = write_one(&f, one, 1, false, &input);
-            check_text(names[m], i, &result.texts[0], doc_member(one, "greedy"));
+            check_text(writing_names[m], i, &result.texts[0], doc_member(one, "greedy"));
             ck_assert_uint_eq(result.text_count, 1);
             result = write_one(&f, one, (unsigned)doc_array_count(beam), false, &input);
             ck_assert_uint_eq(result.text_count, doc_array_count(beam));
             for (unsigned b = 0; b < result.text_count; b++)
-                check_text(names[m], i, &result.texts[b], doc_array_item(beam, b));
+                check_text(writing_names[m], i, &result.texts[b], doc_array_item(beam, b));
         }
-        drop(&f);
+        writing_fixture_close(&f);
     }
 }
 END_TEST
@@ -218,10 +100,10 @@ static double alignment_difference(const struct engine_text *text, const struct 
 
 START_TEST(alignments_are_the_cross_attention_of_each_token)
 {
-    for (size_t m = 0; m < NAMES; m++) {
-        struct fixture f;
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
         unsigned compared = 0;
-        setup(&f, names[m]);
+        writing_fixture_open(&f, writing_names[m]);
         for (size_t i = 0; i < doc_array_count(f.cases); i++) {
             const struct json_t *one = doc_array_item(f.cases, i);
             const struct json_t *layers = doc_member(one, "cross_attention");
@@ -230,11 +112,100 @@ START_TEST(alignments_are_the_cross_attention_of_each_token)
                 continue;
             const struct engine_result result = write_one(&f, one, 1, true, &input);
             const double worst = alignment_difference(&result.texts[0], layers, input.tokens);
-            ck_assert_msg(worst < 1e-4, "%s case %zu: %g", names[m], i, worst);
+            ck_assert_msg(worst < 1e-4, "%s case %zu: %g", writing_names[m], i, worst);
             compared++;
         }
         ck_assert_uint_gt(compared, 0);
-        drop(&f);
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
+/* Its rows are those of the golden's teacher: logarithms of the probabilities of its target. */
+START_TEST(teaching_gives_the_recorded_probabilities)
+{
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
+        for (size_t i = 0; i < doc_array_count(f.cases); i++) {
+            const struct json_t *one = doc_array_item(f.cases, i);
+            const struct json_t *teacher = doc_member(one, "teacher");
+            const struct json_t *ids = doc_member(teacher, "target_ids");
+            const struct json_t *expected = doc_member(teacher, "target_logprobs");
+            struct engine_writing writing = {.asked = generation_request_empty};
+            struct engine_input input = {0};
+            struct engine_need need;
+            const float *logits;
+            unsigned vocabulary;
+            int32_t target[64];
+            const unsigned count = (unsigned)doc_array_count(ids);
+            double number;
+            ck_assert_uint_le(count, 64);
+            for (unsigned t = 0; t < count; t++) {
+                ck_assert(doc_as_number(doc_array_item(ids, t), &number));
+                target[t] = (int32_t)number;
+            }
+            writing_fixture_prepare(&f, one, &writing, &input, &need);
+            ck_assert_msg(!engine_teach(f.session, &input, target, count, &f.arena, &logits,
+                                        &vocabulary, &f.err),
+                          "%s", f.err.text);
+            for (unsigned t = 0; t < count; t++) {
+                const float *row = logits + (size_t)t * vocabulary;
+                double sum = 0;
+                for (unsigned v = 0; v < vocabulary; v++)
+                    sum += exp((double)row[v]);
+                ck_assert(doc_as_number(doc_array_item(expected, t), &number));
+                ck_assert_double_eq_tol((double)row[target[t]] - log(sum), number, 1e-4);
+            }
+        }
+        int32_t beyond = INT32_MAX;
+        struct engine_writing writing = {.asked = generation_request_empty};
+        struct engine_input input = {0};
+        struct engine_need need;
+        const float *logits;
+        unsigned vocabulary;
+        writing_fixture_prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
+        ck_assert_int_eq(
+            engine_teach(f.session, &input, &beyond, 1, &f.arena, &logits, &vocabulary, &f.err),
+            ERR_UNUSABLE);
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
+/* engine_align: the pieces make the text, and the weights are those of its tokens. */
+START_TEST(alignments_have_the_pieces_of_the_text_and_all_weights)
+{
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
+        for (size_t i = 0; i < doc_array_count(f.cases); i++) {
+            struct engine_input input;
+            struct explanation found;
+            char text[4096] = "";
+            const struct engine_result result =
+                write_one(&f, doc_array_item(f.cases, i), 1, true, &input);
+            ck_assert(!engine_align(f.model, &input, result.texts, &f.arena, &found, &f.err));
+            ck_assert_uint_eq(found.aligned_count, result.texts[0].count);
+            const unsigned sources =
+                input.kind == ENGINE_TEXT ? found.word_count : found.view.rows * found.view.columns;
+            unsigned specials = 0;
+            for (unsigned t = 0; input.kind == ENGINE_TEXT && t < input.tokens; t++)
+                specials += input.ends[t] == 0;
+            for (unsigned t = 0; t < found.aligned_count; t++) {
+                const struct aligned_token *token = &found.aligned[t];
+                double sum = 0;
+                strncat(text, token->text, token->len);
+                for (unsigned s = 0; s < sources; s++)
+                    sum += (double)token->weights[s];
+                ck_assert_double_le(sum, 1 + 1e-5);
+                if (input.kind == ENGINE_TEXT && specials == 0)
+                    ck_assert_double_ge(sum, 1 - 1e-5);
+            }
+            ck_assert_msg(strcmp(text, result.texts[0].text) == 0, "%s case %zu: \"%s\", \"%s\"",
+                          writing_names[m], i, text, result.texts[0].text);
+        }
+        writing_fixture_close(&f);
     }
 }
 END_TEST
@@ -242,26 +213,28 @@ END_TEST
 /* All cases in one batch, with 1 to 4 beams, against each alone: texts and scores to the bit. */
 START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
 {
-    for (size_t m = 0; m < NAMES; m++) {
-        struct fixture f;
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
         struct engine_input inputs[CASES_MAX];
         struct engine_result results[CASES_MAX];
         const struct engine_input *input_at[CASES_MAX];
         struct engine_result *result_at[CASES_MAX];
         unsigned tokens = 0, count = 0;
-        setup(&f, names[m]);
+        writing_fixture_open(&f, writing_names[m]);
         const unsigned most = engine_describe(f.model)->tokens_max;
+        ck_assert_uint_le(doc_array_count(f.cases), CASES_MAX);
         for (size_t i = 0; i < doc_array_count(f.cases); i++) {
             struct engine_writing writing = {.asked = generation_request_empty};
             writing.asked.num_beams = 1 + (long long)i % 4;
             writing.asked.max_new_tokens = 6 + (long long)i % 5;
             inputs[count] = (struct engine_input){0};
             struct engine_need need;
-            prepare(&f, doc_array_item(f.cases, i), &writing, &inputs[count], &need);
+            writing_fixture_prepare(&f, doc_array_item(f.cases, i), &writing, &inputs[count],
+                                    &need);
             tokens += inputs[count].tokens;
             if (tokens > most)
                 break;
-            results[count] = room(&f, &inputs[count]);
+            results[count] = writing_fixture_room(&f, &inputs[count]);
             input_at[count] = &inputs[count];
             result_at[count] = &results[count];
             count++;
@@ -269,7 +242,7 @@ START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
         ck_assert_uint_gt(count, 0);
         engine_run(f.session, input_at, count, result_at);
         for (unsigned i = 0; i < count; i++) {
-            struct engine_result alone = room(&f, &inputs[i]);
+            struct engine_result alone = writing_fixture_room(&f, &inputs[i]);
             engine_run(f.session, &input_at[i], 1, (struct engine_result *[]){&alone});
             ck_assert(!engine_result_texts(&alone, &f.arena, &f.err));
             ck_assert(!engine_result_texts(&results[i], &f.arena, &f.err));
@@ -277,7 +250,7 @@ START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
             ck_assert_str_eq(alone.texts[0].text, results[i].texts[0].text);
             ck_assert_mem_eq(&alone.texts[0].score, &results[i].texts[0].score, sizeof(float));
         }
-        drop(&f);
+        writing_fixture_close(&f);
     }
 }
 END_TEST
@@ -285,9 +258,9 @@ END_TEST
 /* An empty text is one token, as for transformers: as many as a session has tokens for. */
 START_TEST(a_batch_of_empty_texts_is_written)
 {
-    struct fixture f;
+    struct writing_fixture f;
     struct engine_writing writing = {.asked = generation_request_empty};
-    setup(&f, "t5-0");
+    writing_fixture_open(&f, "t5-0");
     const unsigned count = engine_describe(f.model)->tokens_max;
     struct engine_input *inputs = arena_alloc_array(&f.arena, count, sizeof *inputs);
     struct engine_result *results = arena_alloc_array(&f.arena, count, sizeof *results);
@@ -298,7 +271,7 @@ START_TEST(a_batch_of_empty_texts_is_written)
         ck_assert(!engine_prepare(f.model, text_source_with("", .writing = &writing), NULL,
                                   &f.arena, &inputs[i], &f.err));
         ck_assert_uint_eq(inputs[i].tokens, 1);
-        results[i] = room(&f, &inputs[i]);
+        results[i] = writing_fixture_room(&f, &inputs[i]);
         input_at[i] = &inputs[i];
         result_at[i] = &results[i];
     }
@@ -308,11 +281,11 @@ START_TEST(a_batch_of_empty_texts_is_written)
         ck_assert_uint_eq(results[i].text_count, 1);
         ck_assert_str_eq(results[i].texts[0].text, results[0].texts[0].text);
     }
-    drop(&f);
+    writing_fixture_close(&f);
 }
 END_TEST
 
-static void refuse(struct fixture *f, const struct engine_source *source, const char *why)
+static void refuse(struct writing_fixture *f, const struct engine_source *source, const char *why)
 {
     struct engine_input input = {0};
     f->err = (struct err){0};
@@ -323,9 +296,9 @@ static void refuse(struct fixture *f, const struct engine_source *source, const 
 
 START_TEST(options_of_writing_are_obeyed_or_refused_by_name)
 {
-    struct fixture f;
+    struct writing_fixture f;
     struct engine_writing writing = {.asked = generation_request_empty};
-    setup(&f, "mbart-0");
+    writing_fixture_open(&f, "mbart-0");
     writing.target_language = "xx";
     refuse(&f, text_source_with("a", .writing = &writing), "target_language");
     writing.target_language = NULL;
@@ -340,15 +313,15 @@ START_TEST(options_of_writing_are_obeyed_or_refused_by_name)
     refuse(&f, text_source_with("a", .pair = "b", .pair_len = 1), "one text");
     refuse(&f, text_source_with("a", .reading.long_text = LONG_TEXT_WINDOWS), "long_text");
     refuse(&f, text_source_with("a", .question.text = "why", .question.len = 3), "question");
-    drop(&f);
+    writing_fixture_close(&f);
 }
 END_TEST
 
 START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
 {
-    struct fixture f = {0};
-    char dir[PATH_BYTES];
-    gather(&f, "t5-0", dir);
+    struct writing_fixture f = {0};
+    char dir[WRITING_PATH_BYTES];
+    writing_fixture_gather(&f, "t5-0", dir);
     const struct engine_options prior = {.writes_texts = true, .class_prior = "equal"};
     ck_assert_int_eq(engine_open(&f.model, dir, &prior, &f.err), ERR_UNSUPPORTED);
     ck_assert_msg(strstr(f.err.text, "class_prior") != NULL, "%s", f.err.text);
@@ -365,9 +338,9 @@ END_TEST
 
 START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 {
-    struct fixture f = {0};
-    char dir[PATH_BYTES];
-    gather(&f, "t5-0", dir);
+    struct writing_fixture f = {0};
+    char dir[WRITING_PATH_BYTES];
+    writing_fixture_gather(&f, "t5-0", dir);
     ck_assert_int_eq(engine_open(&f.model, dir, &(struct engine_options){0}, &f.err),
                      ERR_UNSUPPORTED);
     ck_assert_msg(strstr(f.err.text, "writes texts") != NULL, "%s", f.err.text);
@@ -376,7 +349,9 @@ START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 }
 END_TEST
 
-SUITE("writing", texts_are_those_of_generate, alignments_are_the_cross_attention_of_each_token,
+SUITE("writing", texts_are_those_of_generate, teaching_gives_the_recorded_probabilities,
+      alignments_have_the_pieces_of_the_text_and_all_weights,
+      alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
       what_a_model_that_writes_cannot_obey_is_refused_by_name,

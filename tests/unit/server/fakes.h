@@ -483,6 +483,15 @@ enum err_code engine_text_pieces(const struct engine_model *model, const struct 
     return ERR_OK;
 }
 
+enum err_code engine_align(const struct engine_model *model, const struct engine_input *input,
+                           const struct engine_text *text, struct arena *arena,
+                           struct explanation *out, struct err *err)
+{
+    (void)model, (void)input, (void)text, (void)arena;
+    *out = (struct explanation){.method = EXPLAIN_ALIGNMENT};
+    return err->code;
+}
+
 void engine_normalize(float *vector, unsigned size)
 {
     (void)vector, (void)size;

@@ -10,6 +10,7 @@
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
+#include "tests/support/writing_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -490,9 +491,9 @@ START_TEST(predict_refuses_wrong_use_with_2)
                    "--explain-layer and --attention-stats belong to --explain METHOD");
     outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--attention-stats"), 2, "",
                    "belong to --explain METHOD");
-    outcome_expect(
-        RUN("--explain", "guess"), 2, "",
-        "no method 'guess' (known: default, rollout, attention, gradient, gradient-last)");
+    outcome_expect(RUN("--explain", "guess"), 2, "",
+                   "no method 'guess' (known: default, rollout, attention, gradient, "
+                   "gradient-last, alignment)");
     outcome_expect(RUN("--top-k", "0"), 2, "", "--top-k");
     outcome_expect(RUN("--model", "models/wafer-vit", "--text", "a", "--dtype", "f8"), 2, "",
                    "dtype 'f8'");
@@ -540,6 +541,34 @@ START_TEST(predict_reads_a_long_text_as_it_is_told)
 }
 END_TEST
 
+START_TEST(predict_writes_by_rules_or_says_which_is_broken)
+{
+    struct writing_fixture f = {0};
+    char dir[WRITING_PATH_BYTES];
+    writing_fixture_gather(&f, "marian-0", dir);
+    tempdir_write(&f.dir, "list", "pass\n\nfail\n", 11);
+    char list[WRITING_PATH_BYTES + 8], empty[WRITING_PATH_BYTES + 8];
+    snprintf(list, sizeof list, "%s/list", f.dir.path);
+    tempdir_write(&f.dir, "empty", "\n", 1);
+    snprintf(empty, sizeof empty, "%s/empty", f.dir.path);
+#define WRITE(...) RUN("--model", dir, "--text", "The die failed at 3.97 V.", __VA_ARGS__)
+    outcome_expect(WRITE("--json", "--allowed", list), 0, "\"output\":\"pass\"", "");
+    outcome_expect(WRITE("--json", "--allow", "pass"), 0, "\"output\":\"pass\"", "");
+    outcome_expect(WRITE("--json", "--pattern", "ok"), 0, "\"output\":\"ok\"", "");
+    outcome_expect(WRITE("--json", "--pattern", "[a-z]{1,4} 97", "--copy-numbers"), 0, " 97\"", "");
+    outcome_expect(WRITE("--raw-logits", "--allow", "A", "--checksum", "semi-m13"), 0,
+                   "\"output\":null,\"broken_rule\":\"checksum\",\"rejected\":{\"output\":\"A\",",
+                   "");
+    outcome_expect(WRITE("--allow", "A", "--checksum", "semi-m13"), 0,
+                   "  no text obeys the rules (checksum)\n", "");
+    outcome_expect(WRITE("--pattern", "a)"), 1, "", "input 1: pattern: byte 1");
+    outcome_expect(WRITE("--allowed", empty), 1, "", "input 1: allowed: 0 texts (1 to 1000)");
+    outcome_expect(WRITE("--checksum", "luhn"), 2, "", "--checksum: expected semi-m13");
+#undef WRITE
+    tempdir_close(&f.dir);
+}
+END_TEST
+
 SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_first,
       predict_reads_a_text_with_a_byte_order_mark_as_the_text, predict_says_that_a_text_was_cut,
       predict_says_in_how_many_windows_a_text_was_read, predict_prints_what_is_decided_and_why,
@@ -551,4 +580,5 @@ SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_
       predict_prints_a_problem_where_an_answer_would_be, predict_judges_as_the_engine_does,
       predict_reads_wafers_and_texts_by_their_option,
       predict_takes_files_folders_and_lines_and_names_them, predict_refuses_wrong_use_with_2,
-      predict_reads_a_pair_behind_its_text, predict_reads_a_long_text_as_it_is_told)
+      predict_reads_a_pair_behind_its_text, predict_reads_a_long_text_as_it_is_told,
+      predict_writes_by_rules_or_says_which_is_broken)

@@ -332,11 +332,11 @@ START_TEST(codec_refuses_explanations_that_there_are_not)
     expect_member("\"explain\": \"gradient\"", NULL);
     expect_member("\"explain\": \"magic\"",
                   "$.explain: unknown method; known are true, false, rollout, attention, "
-                  "gradient, gradient-last");
+                  "gradient, gradient-last, alignment");
     expect_member("\"explain\": 1",
                   "$.explain: expected true, false or a method's name, found a number");
     static const char *const magic = "$.explain: unknown method; known are true, false, rollout, "
-                                     "attention, gradient, gradient-last";
+                                     "attention, gradient, gradient-last, alignment";
     expect_member("\"explain\": \"default\"", magic);
     expect_member("\"explain\": \"\"", magic);
     expect_member("\"explain\": \"rollout\\u0000\"", magic);

@@ -66,7 +66,7 @@ START_TEST(codec_treats_long_strings_elsewhere_as_what_they_are)
                 "$.top_k: expected an integer or \"all\", found another string");
     expect_long("{\"text\": \"a\", \"explain\": \"", "\"}",
                 "$.explain: unknown method; known are true, false, rollout, attention, "
-                "gradient, gradient-last");
+                "gradient, gradient-last, alignment");
     expect_long("{\"text\": \"a\", \"inputs\": \"", "\"}",
                 "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
     expect_long("{\"text\": \"a\", \"", "\": 1}", "$: an unknown member");

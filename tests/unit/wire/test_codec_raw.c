@@ -119,7 +119,7 @@ START_TEST(codec_refuses_bad_options_of_a_raw_body)
         {"id", "\xC3", "?id: not valid UTF-8"},
         {"explain", "magic",
          "?explain: unknown method; known are true, false, rollout, attention, "
-         "gradient, gradient-last"},
+         "gradient, gradient-last, alignment"},
         {"explain_layer", "0", "?explain_layer: must be at least 1"},
         {"explain_layer", "1001", "?explain_layer: must be from 1 to 1000"},
         {"attention_stats", "yes", "?attention_stats: expected true or false"},

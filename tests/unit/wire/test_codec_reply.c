@@ -1,5 +1,6 @@
 #include "engine/base/doc.h"
 #include "engine/decide/class_codes.h"
+#include "engine/decide/extraction.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/results.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
-/* neighbours.h against sums in double over all examples, sorted. */
+/* neighbours.c against sums in double over all examples, sorted. */
 #include "engine/base/rng.h"
-#include "engine/decide/neighbours.h"
+#include "engine/decide/ood.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

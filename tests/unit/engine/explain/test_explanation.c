@@ -9,7 +9,8 @@ static const struct {
 } methods[] = {{EXPLAIN_ROLLOUT, "rollout"},
                {EXPLAIN_ATTENTION, "attention"},
                {EXPLAIN_GRADIENT, "gradient"},
-               {EXPLAIN_GRADIENT_LAST, "gradient-last"}};
+               {EXPLAIN_GRADIENT_LAST, "gradient-last"},
+               {EXPLAIN_ALIGNMENT, "alignment"}};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
 START_TEST(each_method_is_found_by_the_name_that_it_has)
@@ -21,7 +22,7 @@ START_TEST(each_method_is_found_by_the_name_that_it_has)
         ck_assert(method_find(methods[i].name, &found));
         ck_assert_int_eq(found, methods[i].method);
     }
-    ck_assert_str_eq(method_names(), "rollout, attention, gradient, gradient-last");
+    ck_assert_str_eq(method_names(), "rollout, attention, gradient, gradient-last, alignment");
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* stage_map.h against PyTorch's attention and gradients laid out as dense matrices
+/* stage_map.c against PyTorch's attention and gradients laid out as dense matrices
  * (tests/reference/stage_maps.py), and what holds for every layer. */
 #include "engine/base/doc.h"
 #include "engine/base/file.h"

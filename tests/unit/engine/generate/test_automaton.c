@@ -58,8 +58,6 @@ START_TEST(automaton_words_takes_all_bytes)
         automaton_accepts(&automaton, automaton_walk(&automaton, AUTOMATON_START, all + 255, 1)));
     for (int i = 1; i < 255; i++)
         ck_assert_uint_eq(automaton_walk(&automaton, AUTOMATON_START, all + i, 1), AUTOMATON_DEAD);
-    ck_assert(!automaton_skip_space(&automaton, "allowed", &arena, &err));
-    ck_assert(accepts(" \xFF") && accepts("\xFF") && !accepts("  \xFF"));
     arena_deinit(&arena);
 }
 END_TEST
@@ -133,23 +131,74 @@ START_TEST(automaton_numbers_refuses_a_source_of_too_many_digits)
 }
 END_TEST
 
-START_TEST(automaton_skip_space_takes_one_space_in_front_and_no_other)
+/* Every text of the bytes up to a length: the trimmed automaton takes it if the automaton does and
+ * no white space is at its ends. */
+START_TEST(automaton_trim_takes_what_has_no_white_space_at_its_ends)
 {
-    static const char *const patterns[] = {"a( a)*", "[^b]*a", " ?a|a", "a"};
+    static const char *const patterns[] = {"a( a)*",   "[^b]*a", " ?a|a",      "a",  "(a ?)*",
+                                           "[ab ]{3}", "a |ab",  "|\\s*a\\s*", ".*", "a\\x1cb?"};
+    static const char letters[] = "ab \n\x1C";
+    enum { LETTERS = sizeof letters - 1, LONGEST = 5 };
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+        struct automaton trimmed;
         begin();
         ck_assert(!pattern_compile(&automaton, "pattern", patterns[p], strlen(patterns[p]), &arena,
                                    &err));
-        const bool itself = accepts(" a"), twice = accepts("a a");
-        ck_assert_msg(!automaton_skip_space(&automaton, "pattern", &arena, &err), "%s", err.text);
-        ck_assert_msg(accepts("a") && accepts(" a"), "%s", patterns[p]);
-        ck_assert_msg(accepts("  a") == itself, "%s", patterns[p]);
-        ck_assert_msg(accepts("a a") == twice && accepts(" a a") == twice, "%s", patterns[p]);
+        ck_assert_msg(!automaton_trim(&trimmed, &automaton, "pattern", 1000, &arena, &err), "%s",
+                      err.text);
+        for (unsigned number = 0, length = 0, all = 1; length <= LONGEST; number++) {
+            char text[LONGEST];
+            if (number == all)
+                number = 0, length++, all *= LETTERS;
+            if (length > LONGEST)
+                break;
+            for (unsigned i = 0, left = number; i < length; i++, left /= LETTERS)
+                text[i] = letters[left % LETTERS];
+            const bool has_space = length > 0 && (text[0] < 'a' || text[length - 1] < 'a');
+            const unsigned state = automaton_walk(&automaton, AUTOMATON_START, text, length);
+            const unsigned at = automaton_walk(&trimmed, AUTOMATON_START, text, length);
+            ck_assert_msg(automaton_accepts(&trimmed, at) ==
+                              (automaton_accepts(&automaton, state) && !has_space),
+                          "%s: '%.*s'", patterns[p], (int)length, text);
+        }
     }
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(automaton_trim_is_dead_where_only_white_space_goes_on)
+{
+    struct automaton trimmed;
     begin();
-    ck_assert(!automaton_numbers(&automaton, "copy_numbers", text("12"), &arena, &err));
-    ck_assert(!automaton_skip_space(&automaton, "copy_numbers", &arena, &err));
-    ck_assert(accepts(" 12  x 12") && !accepts(" 1 "));
+    ck_assert(!pattern_compile(&automaton, "pattern", "ab( +|c)", 8, &arena, &err));
+    ck_assert(!automaton_trim(&trimmed, &automaton, "pattern", 1000, &arena, &err));
+    ck_assert_uint_ne(automaton_walk(&automaton, AUTOMATON_START, "ab ", 3), AUTOMATON_DEAD);
+    ck_assert_uint_eq(automaton_walk(&trimmed, AUTOMATON_START, "ab ", 3), AUTOMATON_DEAD);
+    ck_assert_uint_eq(automaton_walk(&trimmed, AUTOMATON_START, "abc", 3), trimmed.states - 1);
+    begin();
+    ck_assert(!pattern_compile(&automaton, "pattern", "a | b", 5, &arena, &err));
+    ck_assert_int_eq(automaton_trim(&trimmed, &automaton, "pattern", 1000, &arena, &err),
+                     ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "pattern: each of its texts begins or ends with white space");
+    begin();
+    ck_assert(!pattern_compile(&automaton, "pattern", "[a ]{50}", 8, &arena, &err));
+    ck_assert(automaton_trim(&trimmed, &automaton, "pattern", 100, &arena, &err));
+    ck_assert_msg(strstr(err.text, "(limit 100)") != NULL, "%s", err.text);
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(automata_take_the_memory_that_is_said)
+{
+    const struct automaton_text words[] = {text("LOT 12"), text("LOTS"), text("WAF\xC3\x89R")};
+    const struct automaton_text source = text("1130 Ref_BE 3.97 v");
+    begin();
+    ck_assert(!automaton_words(&automaton, "allowed", words, 3, &arena, &err));
+    ck_assert_uint_le(arena.bytes,
+                      automaton_bytes(2 + 6 + 4 + 6, 1 + strlen("LOT 12SWAF\xC3\x89R")));
+    begin();
+    ck_assert(!automaton_numbers(&automaton, "copy_numbers", source, &arena, &err));
+    ck_assert_uint_le(arena.bytes, automaton_numbers_bytes(source));
     arena_deinit(&arena);
 }
 END_TEST
@@ -159,4 +208,5 @@ SUITE("automaton", automaton_words_accepts_the_texts_alone, automaton_words_take
       automaton_numbers_accepts_whole_numbers_of_the_source,
       automaton_numbers_of_a_source_without_any_bans_digits,
       automaton_numbers_refuses_a_source_of_too_many_digits,
-      automaton_skip_space_takes_one_space_in_front_and_no_other)
+      automaton_trim_takes_what_has_no_white_space_at_its_ends,
+      automaton_trim_is_dead_where_only_white_space_goes_on, automata_take_the_memory_that_is_said)

@@ -425,6 +425,81 @@ START_TEST(generation_has_no_result_where_nothing_holds)
 }
 END_TEST
 
+static void expect_dropped(const char *text)
+{
+    struct generation_hypothesis hypothesis;
+    ck_assert(generation_dropped(generation, &hypothesis));
+    ck_assert_str_eq(text_of(&hypothesis), text);
+    ck_assert_double_eq_tol((double)hypothesis.score, (double)hypothesis.sum / hypothesis.count,
+                            1e-6);
+}
+
+START_TEST(generation_drops_what_is_cut_or_has_no_way_on)
+{
+    static const struct {
+        const char *pattern, *dropped;
+    } cases[] = {{"a{5}", "aaa"}, {"bz", "b"}, {"(12)*97z", "12"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (unsigned beams = 1; beams <= 4; beams += 3) {
+            prepare(beams, c == 2 ? 1 : 3);
+            const struct output_check check = check_of(cases[c].pattern);
+            begin(&check);
+            run(logits_of("a", 3.0, "12", 2.0, NULL));
+            expect_result(0, NULL);
+            expect_dropped(cases[c].dropped);
+            arena_deinit(&arena);
+        }
+    prepare(1, 3); /* nothing can be begun, so nothing is dropped */
+    const struct output_check check = check_of("zz");
+    struct generation_hypothesis hypothesis;
+    begin(&check);
+    run(logits_of(NULL, 0));
+    ck_assert(!generation_dropped(generation, &hypothesis));
+    arena_deinit(&arena);
+}
+END_TEST
+
+/* "ab" ends at once but does not hold; "cccc" is cut and scores better. */
+START_TEST(generation_drops_a_whole_text_before_one_that_is_cut)
+{
+    prepare(4, 4);
+    struct output_check check = check_of("ab|c{9}");
+    check.holds = never;
+    begin(&check);
+    run(logits_of("c", 5.0, NULL));
+    expect_result(0, NULL);
+    struct generation_hypothesis hypothesis;
+    ck_assert(generation_dropped(generation, &hypothesis));
+    ck_assert_str_eq(text_of(&hypothesis), "ab$");
+    arena_deinit(&arena);
+}
+END_TEST
+
+/* The first token loses its space; one that was nothing else was the first all the same. */
+START_TEST(generation_reads_the_first_token_as_the_decoder_does)
+{
+    static char first_bytes[64];
+    static uint32_t first_offset[VOCABULARY + 1];
+    static const struct token_texts first = {first_bytes, first_offset};
+    for (int skips = 0; skips < 2; skips++) {
+        prepare(1, 6);
+        for (uint32_t t = 0, at = 0; t < VOCABULARY; t++) {
+            const char *text = pieces[t] + (pieces[t][0] == ' ');
+            memcpy(first_bytes + at, text, strlen(text));
+            first_offset[t + 1] = at += (uint32_t)strlen(text);
+        }
+        struct output_check check = check_of(skips ? "a b" : " a b");
+        check.first = &first;
+        check.skips_empty = skips;
+        begin(&check);
+        /* an empty first token: then the space of " a" counts, or does not */
+        run(logits_of(" ", skips ? 2.0 : 5.0, " a", 3.0, "b", 1.0, NULL));
+        expect_result(0, skips ? " a b$" : "  a b$");
+        arena_deinit(&arena);
+    }
+}
+END_TEST
+
 SUITE("generation", generation_is_greedy_with_one_beam, generation_takes_the_first_of_equal_logits,
       generation_begins_with_one_row_and_joins_equal_ones,
       generation_scores_by_length_and_returns_the_best_first,
@@ -436,4 +511,6 @@ SUITE("generation", generation_is_greedy_with_one_beam, generation_takes_the_fir
       generation_lets_special_tokens_through_where_they_are_forced,
       generation_holds_to_all_automata_at_once,
       generation_drops_what_does_not_hold_and_keeps_the_best_of_it,
-      generation_has_no_result_where_nothing_holds)
+      generation_has_no_result_where_nothing_holds, generation_drops_what_is_cut_or_has_no_way_on,
+      generation_drops_a_whole_text_before_one_that_is_cut,
+      generation_reads_the_first_token_as_the_decoder_does)

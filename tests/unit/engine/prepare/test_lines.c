@@ -1,5 +1,5 @@
 /* Lines of a text, and the tokens that belong to them. */
-#include "engine/prepare/lines.h"
+#include "engine/prepare/pipeline.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A text cut into windows: which tokens each has, and that the text is all there. */
-#include "engine/prepare/windows.h"
+#include "engine/prepare/pipeline.h"
 
 #include "engine/model/input.h"
 #include "tests/support/suite.h"

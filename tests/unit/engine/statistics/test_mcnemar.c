@@ -1,5 +1,5 @@
 /* The exact test against the sum that defines it, and against R's figures. */
-#include "engine/statistics/mcnemar.h"
+#include "engine/statistics/statistics.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* psi.h: its value, what empty bins do, and that its correction is the mean of what chance gives. */
+/* psi(): its value, what empty bins do, and that its correction is the mean of what chance gives. */
 #include "engine/base/rng.h"
-#include "engine/statistics/psi.h"
+#include "engine/statistics/statistics.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

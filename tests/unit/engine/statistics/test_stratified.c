@@ -1,6 +1,6 @@
 /* A share over strata: its value, the cases without one, and how often its interval holds the
  * truth. */
-#include "engine/statistics/stratified.h"
+#include "engine/statistics/statistics.h"
 
 #include "engine/base/rng.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* Wilson's interval against what others published, and computed by hand. */
-#include "engine/statistics/wilson.h"
+#include "engine/statistics/statistics.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

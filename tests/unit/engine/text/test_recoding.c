@@ -2,6 +2,7 @@
  * tests/reference/make_recoding_cases.py and make_recoding_variants.py have written. */
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
+#include "engine/base/utf8.h"
 #include "engine/text/vocab.h"
 #include "tests/unit/engine/text/fixture.h"
 #include "tests/unit/engine/text/sentencepiece_fixture.h"
@@ -9,6 +10,9 @@
 #include <stdlib.h>
 
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024, TOKENS_MAX = 1000 * 1000, IDS_MAX = 4096 };
+
+static const char *const families[] = {"marian-0", "marian-1", "bart-0",    "t5-0",    "t5-gated-0",
+                                       "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1"};
 
 struct sides {
     struct tokenizer *source, *target;
@@ -139,16 +143,14 @@ static void close_sides(struct sides *sides)
 
 START_TEST(encoder_decoders_are_encoded_and_decoded_as_by_transformers)
 {
-    static const char *const names[] = {"marian-0",   "marian-1", "bart-0",  "t5-0",
-                                        "t5-gated-0", "m2m100-0", "mbart-0", "pegasus-0",
-                                        "trocr-0",    "trocr-1"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+
         char dir[128], path[256];
-        snprintf(dir, sizeof dir, "tests/data/recoding/%s", names[i]);
+        snprintf(dir, sizeof dir, "tests/data/recoding/%s", families[i]);
         snprintf(path, sizeof path, "%s/cases.json", dir);
         struct sides sides = open_sides(dir);
         struct json_t *root = parse_file(path);
-        ck_assert_uint_ge(check_cases(&sides, root, names[i]), 115);
+        ck_assert_uint_ge(check_cases(&sides, root, families[i]), 115);
         doc_free(root);
         close_sides(&sides);
     }
@@ -217,6 +219,121 @@ START_TEST(every_tokenizer_decodes_as_transformers)
     size_t count = 0;
     doc_each_member(root, check_decoder, &count, &err);
     ck_assert_uint_ge(count, 270);
+    doc_free(root);
+}
+END_TEST
+
+/* ---- what tokens add ---- */
+
+enum { ADDED_TOKENS = 12, ADDED_ROUNDS = 400, ADDED_BYTES = 16384 };
+
+struct additions {
+    const char *bytes;
+    const uint32_t *offset;
+};
+
+/* Writes what the tokens add one behind the other; returns the bytes. */
+static size_t join_additions(const struct tokenizer *tokenizer, const struct additions sets[2],
+                             const int32_t *ids, unsigned count, char *text)
+{
+    bool has_first = false;
+    size_t len = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct additions *set = &sets[has_first ? 1 : 0];
+        const uint32_t begin = set->offset[ids[i]], bytes = set->offset[ids[i] + 1] - begin;
+        ck_assert_uint_lt(len + bytes, ADDED_BYTES);
+        memcpy(text + len, set->bytes + begin, bytes);
+        len += bytes;
+        has_first = has_first || bytes > 0 || !tokenizer_strips(tokenizer);
+    }
+    return len;
+}
+
+/* Random tokens: what they add is their text. Returns how many texts were compared. */
+static unsigned check_additions(const struct tokenizer *tokenizer, const char *where)
+{
+    static char joined[ADDED_BYTES];
+    struct additions sets[2];
+    struct arena arena;
+    struct err err = {0};
+    uint32_t state = 7;
+    unsigned compared = 0;
+    arena_init(&arena);
+    for (int later = 0; later < 2; later++)
+        if (tokenizer_additions(tokenizer, tokenizer->vocab_size, !later, &sets[later].bytes,
+                                &sets[later].offset, &arena, &err)) {
+            ck_assert_msg(err.code == ERR_UNSUPPORTED, "%s: %s", where, err.text);
+            arena_deinit(&arena);
+            return 0;
+        }
+    if (!tokenizer_first_differs(tokenizer))
+        ck_assert_mem_eq(sets[0].offset, sets[1].offset,
+                         tokenizer->vocab_size * sizeof *sets[0].offset);
+    for (unsigned round = 0; round < ADDED_ROUNDS; round++) {
+        int32_t ids[ADDED_TOKENS];
+        unsigned count = 0;
+        const char *text;
+        size_t len;
+        for (unsigned i = 0; i < 1 + round % ADDED_TOKENS; i++) {
+            state = state * 1664525u + 1013904223u;
+            ids[count] = (int32_t)((state >> 8) % tokenizer->vocab_size);
+            count += sets[1].offset[ids[count]] < sets[1].offset[ids[count] + 1];
+        }
+        const size_t bytes = join_additions(tokenizer, sets, ids, count, joined);
+        if (!utf8_is_valid(joined, bytes))
+            continue;
+        ck_assert(!tokenizer_strips(tokenizer) || bytes == 0 || joined[0] != ' ');
+        ck_assert(!tokenizer_decode(tokenizer, ids, count, true, &text, &len, &arena, &err));
+        const size_t finished = tokenizer_finish(tokenizer, joined, bytes);
+        ck_assert_msg(finished == len && memcmp(joined, text, len) == 0, "%s: '%.*s', not '%s'",
+                      where, (int)finished, joined, text);
+        compared++;
+    }
+    arena_deinit(&arena);
+    return compared;
+}
+
+static enum err_code check_additions_of(void *context, const char *name, const struct json_t *list,
+                                        struct err *err)
+{
+    unsigned *kinds = context;
+    struct tokenizer *tokenizer;
+    char dir[128];
+    (void)list;
+    snprintf(dir, sizeof dir, "tests/data/tokenizer/%s", name);
+    ck_assert(!tokenizer_open(&tokenizer, dir, TOKENS_MAX, err));
+    *kinds += check_additions(tokenizer, name) > ADDED_ROUNDS / 8;
+    tokenizer_close(tokenizer);
+    return ERR_OK;
+}
+
+START_TEST(what_tokens_add_is_the_decoded_text)
+{
+    struct json_t *root = parse_file("tests/data/recoding/decode.json");
+    struct err err = {0};
+    unsigned kinds = 0;
+    doc_each_member(root, check_additions_of, &kinds, &err);
+    ck_assert_uint_eq(kinds, 8); /* all but CLIP's, whose tokens end words */
+    doc_free(root);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        char dir[128];
+        snprintf(dir, sizeof dir, "tests/data/recoding/%s", families[i]);
+        struct sides sides = open_sides(dir);
+        ck_assert_uint_gt(check_additions(sides.target, families[i]), ADDED_ROUNDS / 8);
+        close_sides(&sides);
+    }
+    root = parse_file("tests/data/recoding/variants.json");
+    for (size_t i = 0; i < doc_array_count(root); i++) {
+        const struct json_t *variant = doc_array_item(root, i);
+        struct tempdir dir;
+        tempdir_open(&dir);
+        doc_each_member(doc_member(variant, "files"), write_file, &dir, &err);
+        struct sides sides = open_sides(dir.path);
+        ck_assert_uint_gt(check_additions(sides.target, doc_as_string(doc_member(variant, "name"))),
+                          0);
+        close_sides(&sides);
+        tempdir_close(&dir);
+    }
     doc_free(root);
 }
 END_TEST
@@ -372,4 +489,4 @@ SUITE("recoding", languages_have_the_ids_of_their_family,
       encoder_decoders_refuse_by_name_what_they_do_not_obey,
       encoder_decoders_are_encoded_and_decoded_as_by_transformers,
       fields_of_sentencepiece_models_count_as_in_transformers,
-      every_tokenizer_decodes_as_transformers)
+      every_tokenizer_decodes_as_transformers, what_tokens_add_is_the_decoded_text)

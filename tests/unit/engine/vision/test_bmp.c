@@ -1,6 +1,6 @@
 /* BMP beyond the files of expected.csv: pixels that Pillow does not read, headers that lie, and
  * runs. */
-#include "engine/vision/bmp.h"
+#include "engine/vision/decoders.h"
 #include "tests/unit/engine/vision/fixture.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Shrinking that keeps thin lines, against the sums written out, and what it is for. */
-#include "engine/vision/resize_lines.h"
+#include "engine/vision/resize.h"
 #include "tests/support/look_counter.h"
 #include "tests/unit/engine/vision/fixture.h"
 

@@ -1,4 +1,4 @@
-#include "learn/data/augment.h"
+#include "learn/data/samples.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

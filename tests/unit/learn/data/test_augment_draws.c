@@ -1,6 +1,6 @@
 /* Each change drawn again by the test, from a copy of the generator, and computed pixel by pixel:
  * test_augment.c looks at rates and at what may not change. */
-#include "learn/data/augment.h"
+#include "learn/data/samples.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

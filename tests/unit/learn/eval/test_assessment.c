@@ -1,8 +1,8 @@
-/* assessment.h and ood_scores.h with a tiny model whose attnd.json decides: the report gets the
+/* assessment.h and strangeness.h with a tiny model whose attnd.json decides: the report gets the
  * figures of the parts, and every decision is made again here. */
 #include "engine/base/file.h"
 #include "learn/eval/assessment.h"
-#include "learn/eval/measure/ood_scores.h"
+#include "learn/eval/measure/strangeness.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -277,7 +277,7 @@ START_TEST(strangeness_is_what_the_model_says_of_each_usable_input)
 {
     size_t count = 99;
     open_deciding();
-    float *scores = ood_scores_compute(assessment.model, &assessment.evaluation, &count, &err);
+    float *scores = strangeness_scores(assessment.model, &assessment.evaluation, &count, &err);
     ck_assert_uint_eq(count, INPUTS - 1);
     for (size_t i = 0, at = 0; i < INPUTS; i++)
         if (i != LOST)

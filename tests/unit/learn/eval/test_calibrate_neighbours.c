@@ -4,7 +4,6 @@
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
 #include "learn/eval/fit/example_bank.h"
-#include "learn/eval/known_inputs.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 

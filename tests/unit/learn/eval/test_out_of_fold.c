@@ -1,11 +1,10 @@
-/* out_of_fold.h: a model that has learnt its inputs is judged, and calibrated, by the answers of
+/* out_of_fold.c: a model that has learnt its inputs is judged, and calibrated, by the answers of
  * models that had not. */
-#include "learn/eval/out_of_fold.h"
+#include "learn/eval/assessment.h"
 
 #include "engine/model/spec.h"
 #include "learn/data/logit_list.h"
 #include "learn/eval/calibrate.h"
-#include "learn/eval/known_inputs.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 

@@ -12,7 +12,7 @@
 
 #include "engine/base/clock.h"
 #include "server/http/http.h"
-#include "server/http/library.h"
+#include "server/http/http_request.h"
 #include "tests/support/suite.h"
 #include "wire/problem.h"
 
@@ -31,7 +31,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* True if the library is 0.9.x (library.h), which leaves more for us to refuse. */
+/* True if the library is 0.9.x (library.c), which leaves more for us to refuse. */
 static inline bool library_is_lax(void)
 {
     struct library library;

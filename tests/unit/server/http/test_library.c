@@ -1,5 +1,5 @@
 #include "server/http/http.h"
-#include "server/http/library.h"
+#include "server/http/http_request.h"
 #include "tests/support/suite.h"
 
 #include <microhttpd.h>

@@ -2,6 +2,7 @@
 #include "tests/support/suite.h"
 #include "tools/answers/asking.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct asking asking;
@@ -22,9 +23,10 @@ static void refused(const char *name, const char *value, const char *why)
 
 static void expect_json(const char *json)
 {
-    char written[ASKING_JSON_BYTES];
-    asking_write(written, &asking);
+    char *written;
+    ck_assert(!asking_write(&written, &asking, &err));
     ck_assert_str_eq(written, json);
+    free(written);
 }
 
 START_TEST(asking_is_set_by_the_names_of_a_request)
@@ -54,6 +56,26 @@ START_TEST(asking_is_set_by_the_names_of_a_request)
 }
 END_TEST
 
+START_TEST(asking_tells_a_server_how_to_write)
+{
+    asking = (struct asking){0};
+    set("max-new-tokens", "40");
+    set("min_new_tokens", "0");
+    set("num-beams", "4");
+    set("num_return_sequences", "2");
+    set("no-repeat-ngram-size", "3");
+    set("length-penalty", "-0.5");
+    set("source-language", "en\"XX");
+    set("target_language", "de_DE");
+    expect_json("\"max_new_tokens\":40,\"min_new_tokens\":0,\"num_beams\":4,"
+                "\"num_return_sequences\":2,\"no_repeat_ngram_size\":3,\"length_penalty\":-0.5,"
+                "\"source_language\":\"en\\\"XX\",\"target_language\":\"de_DE\",");
+    ck_assert_uint_eq(asking_texts(&asking, 1), 2);
+    ck_assert_uint_eq(asking_texts(&asking, 0), 0);
+    ck_assert_uint_eq(asking_texts(&(struct asking){0}, 3), 3);
+}
+END_TEST
+
 /* 13 digits would not be a number of tokens; each name has its own words. */
 START_TEST(asking_that_is_wrong_says_what_is_expected)
 {
@@ -67,6 +89,10 @@ START_TEST(asking_that_is_wrong_says_what_is_expected)
     refused("dimensions", "0", "from 1");
     refused("encoding", "int4", VECTOR_ENCODING_NAMES);
     refused("chunks", "line", "lines or tokens");
+    refused("num_beams", "4.5", "expected an integer");
+    refused("max_new_tokens", "-9223372036854775808", "expected an integer");
+    refused("length_penalty", "inf", "expected a number");
+    refused("target_language", "\xc3", "at most");
     expect_json("");
 }
 END_TEST
@@ -84,11 +110,13 @@ START_TEST(asking_of_another_task_is_refused_by_name)
                 {"dimensions", "3", "dimensions, ", ENGINE_EMBED},
                 {"normalize", "true", "normalize: ", ENGINE_EMBED},
                 {"encoding", "int8", "encoding, ", ENGINE_EMBED},
-                {"chunks", "tokens", "chunks: ", ENGINE_EMBED}};
+                {"chunks", "tokens", "chunks: ", ENGINE_EMBED},
+                {"num_beams", "2", "num_beams and other", ENGINE_GENERATE},
+                {"source_language", "de", "writing: ", ENGINE_GENERATE}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         asking = (struct asking){0};
         set(rows[i].name, rows[i].value);
-        const unsigned own = 1u << rows[i].task, all = (1u << (ENGINE_SPARSE + 1)) - 1;
+        const unsigned own = 1u << rows[i].task, all = (1u << (ENGINE_GENERATE + 1)) - 1;
         ck_assert_int_eq(asking_check(&asking, own, &err), ERR_OK);
         ck_assert_int_eq(asking_check(&asking, all, &err), ERR_OK);
         ck_assert_int_eq(asking_check(&asking, all & ~own, &err), ERR_UNUSABLE);
@@ -100,5 +128,5 @@ START_TEST(asking_of_another_task_is_refused_by_name)
 }
 END_TEST
 
-SUITE("asking", asking_is_set_by_the_names_of_a_request, asking_that_is_wrong_says_what_is_expected,
-      asking_of_another_task_is_refused_by_name)
+SUITE("asking", asking_is_set_by_the_names_of_a_request, asking_tells_a_server_how_to_write,
+      asking_that_is_wrong_says_what_is_expected, asking_of_another_task_is_refused_by_name)

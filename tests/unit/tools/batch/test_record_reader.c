@@ -1,7 +1,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 #include "tools/batch/record.h"
-#include "tools/batch/record_reader.h"
+#include "tools/batch/sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>

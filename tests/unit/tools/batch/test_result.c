@@ -6,10 +6,9 @@
 #include <string.h>
 
 /* The line of an object; the caller's to free. */
-static char *line_of(const char *json, const struct record_input *input, bool is_csv,
-                     unsigned top_k)
+static char *line_by(const struct result_format *format, const char *json,
+                     const struct record_input *input)
 {
-    const struct result_format format = {.is_csv = is_csv, .top_k = top_k};
     char *text = NULL;
     size_t len;
     struct json_t *object;
@@ -17,7 +16,7 @@ static char *line_of(const char *json, const struct record_input *input, bool is
     FILE *file = open_memstream(&text, &len);
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(doc_parse(&object, json, strlen(json), &doc_limits_request, &err), ERR_OK);
-    ck_assert_int_eq(result_write(&format, object, input, file, &err), ERR_OK);
+    ck_assert_int_eq(result_write(format, object, input, file, &err), ERR_OK);
     doc_free(object);
     ck_assert_int_eq(fclose(file), 0);
     return text;
@@ -26,7 +25,8 @@ static char *line_of(const char *json, const struct record_input *input, bool is
 static void expect(const char *json, const struct record_input *input, bool is_csv, unsigned top_k,
                    const char *want)
 {
-    char *found = line_of(json, input, is_csv, top_k);
+    const struct result_format format = {.is_csv = is_csv, .top_k = top_k};
+    char *found = line_by(&format, json, input);
     ck_assert_str_eq(found, want);
     free(found);
 }
@@ -72,23 +72,46 @@ START_TEST(result_puts_a_number_in_the_cell_of_the_score)
 }
 END_TEST
 
-START_TEST(result_refuses_a_row_for_a_vector)
+static const char written[] =
+    "{\"output\":\"=a\\nb\",\"score\":-0.5,\"alternatives\":[{\"output\":\"c\",\"score\":-1}],"
+    "\"model\":{\"name\":\"m\",\"version\":\"1\",\"digest\":\"sha256:0\"}}";
+
+START_TEST(result_writes_a_row_of_texts)
 {
+    static const char *const rows[] = {"a.log,17,,\"'=a\nb\",-0.5,,,,,,,m,1,sha256:0,,\r\n",
+                                       "a.log,17,,\"'=a\nb\",-0.5,,,,,,,c,-1,m,1,sha256:0,,\r\n",
+                                       "a.log,17,,\"'=a\nb\",-0.5,,,,,,,c,-1,,,m,1,sha256:0,,\r\n"};
+    for (unsigned texts = 1; texts <= 3; texts++) {
+        const struct result_format format = {.is_csv = true, .top_k = 1, .texts = texts};
+        char *found = line_by(&format, written, &plain);
+        ck_assert_str_eq(found, rows[texts - 1]);
+        free(found);
+    }
+}
+END_TEST
+
+/* A table has the columns of its header alone. */
+START_TEST(result_refuses_a_row_for_what_has_no_column)
+{
+    static const char *const objects[] = {"{\"embedding\":[0.5],\"dimensions\":1}", written};
     const struct result_format format = {.is_csv = true, .top_k = 1};
-    struct json_t *object;
-    struct err err = {0};
-    static const char json[] = "{\"embedding\":[0.5],\"dimensions\":1}";
-    ck_assert_int_eq(doc_parse(&object, json, strlen(json), &doc_limits_request, &err), ERR_OK);
-    ck_assert_int_eq(result_write(&format, object, &plain, stdout, &err), ERR_UNUSABLE);
-    ck_assert_ptr_nonnull(strstr(err.text, "--format jsonl"));
-    doc_free(object);
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        struct json_t *object;
+        struct err err = {0};
+        ck_assert_int_eq(
+            doc_parse(&object, objects[i], strlen(objects[i]), &doc_limits_request, &err), ERR_OK);
+        ck_assert_int_eq(result_write(&format, object, &plain, stdout, &err), ERR_UNUSABLE);
+        ck_assert_ptr_nonnull(strstr(err.text, "--format jsonl"));
+        doc_free(object);
+    }
 }
 END_TEST
 
 START_TEST(result_header_has_a_cell_for_each_of_a_row)
 {
     for (unsigned top_k = 1; top_k <= 3; top_k++) {
-        const struct result_format format = {.is_csv = true, .top_k = top_k};
+        const struct result_format format = {
+            .is_csv = true, .top_k = top_k, .texts = top_k == 2 ? 2 : 0};
         char *header = NULL;
         size_t len, commas = 0;
         FILE *file = open_memstream(&header, &len);
@@ -141,6 +164,7 @@ START_TEST(result_spells_out_a_name_that_is_not_utf8)
 END_TEST
 
 SUITE("result", result_adds_place_and_id_to_json, result_writes_a_flat_row,
-      result_puts_a_number_in_the_cell_of_the_score, result_refuses_a_row_for_a_vector,
-      result_header_has_a_cell_for_each_of_a_row, result_lets_no_text_become_a_formula,
-      result_quotes_what_would_break_a_row, result_spells_out_a_name_that_is_not_utf8)
+      result_puts_a_number_in_the_cell_of_the_score, result_writes_a_row_of_texts,
+      result_refuses_a_row_for_what_has_no_column, result_header_has_a_cell_for_each_of_a_row,
+      result_lets_no_text_become_a_formula, result_quotes_what_would_break_a_row,
+      result_spells_out_a_name_that_is_not_utf8)

@@ -1,5 +1,5 @@
 #include "tests/support/suite.h"
-#include "tools/client/http_parse.h"
+#include "tools/client/connection.h"
 
 #include <stdlib.h>
 #include <string.h>

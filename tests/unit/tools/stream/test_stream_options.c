@@ -90,6 +90,15 @@ START_TEST(what_is_asked_of_a_task_comes_as_in_a_request)
     ck_assert_int_eq(asking->aggregation, AGGREGATION_MAX);
     ck_assert_uint_eq(asking->vector.dimensions, 9);
     ck_assert_int_eq(asking->vector.chunks, VECTORS_TOKENS);
+    ck_assert_msg(read_with("{" NEEDED ", \"num_beams\": 3, \"length_penalty\": 0.25, "
+                            "\"target_language\": \"de\", \"question\": 17}",
+                            "--num-beams=4") == ERR_OK,
+                  "%s", err.text);
+    ck_assert(asking->writes && asking->writing.asked.num_beams == 4);
+    ck_assert(asking->writing.asked.length_penalty == 0.25);
+    ck_assert_str_eq(asking->writing.target_language, "de");
+    ck_assert_str_eq(asking->question.text, "17"); /* a number is a text, too */
+    refused("{" NEEDED ", \"num_beams\": 0.5}", NULL, "$.num_beams: expected an integer");
     refused("{" NEEDED ", \"aggregation\": \"last\"}", NULL, "$.aggregation: expected none");
     refused("{" NEEDED ", \"question\": []}", NULL, "$.question: expected a string");
     refused("{" NEEDED "}", "--encoding=int4", "--encoding");

@@ -56,6 +56,7 @@ static double matrix_difference(const float *a, const float *b, size_t rows, siz
 
 struct norm {
     size_t rows, width, stride;
+    bool is_rms;
     float *x, *dy, *gamma, *residual, *dx, *expected;
     float stats[2 * 8], stats_expected[2 * 8];
 };
@@ -82,14 +83,16 @@ static void norm_free(struct norm *n)
 static void norm_run(const struct norm *n, const struct backward *backward, float *dx, float *stats,
                      const float *dy, const float *residual)
 {
-    backward->layer_norm(dx, n->stride, stats, dy, n->stride, n->x, n->stride, n->gamma, residual,
-                         n->stride, n->rows, n->width, 1e-5f);
+    (n->is_rms ? backward->rms_norm : backward->layer_norm)(dx, n->stride, stats, dy, n->stride,
+                                                            n->x, n->stride, n->gamma, residual,
+                                                            n->stride, n->rows, n->width, 1e-5f);
 }
 
 static void check_norm(const struct backward *backward, size_t rows, size_t width, float offset,
-                       bool with_residual)
+                       bool with_residual, bool is_rms)
 {
     struct norm n = norm_new(rows, width, offset);
+    n.is_rms = is_rms;
     const float *residual = with_residual ? n.residual : NULL;
     norm_run(&n, &backward_reference, n.expected, n.stats_expected, n.dy, residual);
     norm_run(&n, backward, n.dx, n.stats, n.dy, residual);
@@ -97,7 +100,7 @@ static void check_norm(const struct backward *backward, size_t rows, size_t widt
     double bound = width == 1 ? 1e-3 : 1e-5 + fabs((double)offset) * 1e-6;
     ck_assert_msg(matrix_difference(n.dx, n.expected, rows, width) < bound, "%s, %zu x %zu: %g",
                   backward->name, rows, width, matrix_difference(n.dx, n.expected, rows, width));
-    for (size_t i = 0; i < 2 * rows && width > 1; i++)
+    for (size_t i = is_rms; i < 2 * rows && width > 1; i += 1 + is_rms)
         ck_assert_msg(fabsf(n.stats[i] / n.stats_expected[i] - 1) < 1e-4f, "%s: stats %zu",
                       backward->name, i);
     norm_free(&n);
@@ -108,15 +111,26 @@ START_TEST(layer_norm_gradient_agrees_with_the_oracle)
     for (int v = 0; v < VARIANTS; v++)
         for (int s = 0; s < SIZES && variant(v) != NULL; s++)
             for (size_t rows = 1; rows <= 6; rows++)
-                check_norm(variant(v), rows, sizes[s], rows == 5 ? 30 : 0.25f, rows % 2 == 0);
+                check_norm(variant(v), rows, sizes[s], rows == 5 ? 30 : 0.25f, rows % 2 == 0,
+                           false);
+}
+END_TEST
+
+START_TEST(rms_norm_gradient_agrees_with_the_oracle)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES && variant(v) != NULL; s++)
+            for (size_t rows = 1; rows <= 6; rows++)
+                check_norm(variant(v), rows, sizes[s], 0.25f, rows % 2 == 0, true);
 }
 END_TEST
 
 START_TEST(layer_norm_gradient_may_overwrite_its_operands)
 {
     for (int v = 0; v < VARIANTS; v++)
-        for (int s = 0; s < SIZES && variant(v) != NULL; s++) {
-            struct norm n = norm_new(6, sizes[s], 0);
+        for (int s = 0; s < 2 * SIZES && variant(v) != NULL; s++) {
+            struct norm n = norm_new(6, sizes[s / 2], 0);
+            n.is_rms = s % 2 == 1;
             size_t bytes = n.rows * n.stride * sizeof *n.dx;
             norm_run(&n, variant(v), n.expected, n.stats, n.dy, n.residual);
             memcpy(n.dx, n.residual, bytes);
@@ -539,7 +553,7 @@ START_TEST(backward_best_runs_here)
 END_TEST
 
 SUITE("backward", layer_norm_gradient_agrees_with_the_oracle,
-      layer_norm_gradient_may_overwrite_its_operands,
+      rms_norm_gradient_agrees_with_the_oracle, layer_norm_gradient_may_overwrite_its_operands,
       sums_over_rows_agree_with_the_oracle_and_are_added,
       sums_over_rows_are_bit_identical_wherever_columns_are_cut,
       sums_over_rows_leave_the_other_columns,

@@ -95,6 +95,34 @@ START_TEST(layer_norm_gradient_is_the_slope_of_layer_norm)
 }
 END_TEST
 
+static double rms_loss(const struct loss *loss)
+{
+    kernels_reference.rms_norm(loss->y, loss->n, loss->x, loss->n, loss->gamma, 1, loss->n, 1e-5f);
+    return outputs(loss);
+}
+
+START_TEST(rms_norm_gradient_is_the_slope_of_rms_norm)
+{
+    enum { WIDTH = 33 };
+    float *x = numbers_new(WIDTH, 4, 1), *y = numbers_new(WIDTH, 0, 0);
+    float *dy = numbers_new(WIDTH, 1, 2), *gamma = numbers_new(WIDTH, 2, 3);
+    float *residual = numbers_new(WIDTH, 1, 5);
+    float dx[WIDTH], dgamma[WIDTH] = {0}, unused[WIDTH] = {0}, stats[2];
+    struct loss loss = {rms_loss, x, y, dy, NULL, gamma, NULL, WIDTH, 0, ACTIVATION_NONE};
+    for (size_t i = 0; i < WIDTH; i++)
+        x[i] += 1; /* away from a mean of 0, where a layer norm has the same slope */
+    oracle->rms_norm(dx, WIDTH, stats, dy, WIDTH, x, WIDTH, gamma, NULL, 0, 1, WIDTH, 1e-5f);
+    expect_slopes(&loss, x, dx, 0.125f, 3e-5, "dx");
+    loss.residual = residual;
+    oracle->rms_norm(dx, WIDTH, stats, dy, WIDTH, x, WIDTH, gamma, residual, WIDTH, 1, WIDTH,
+                     1e-5f);
+    expect_slopes(&loss, x, dx, 0.125f, 3e-5, "dx and a residual");
+    oracle->layer_norm_columns(dgamma, unused, dy, WIDTH, x, WIDTH, stats, 1, 0, WIDTH);
+    expect_slopes(&loss, gamma, dgamma, 0.5f, 1e-5, "dgamma");
+    free(x), free(y), free(dy), free(gamma), free(residual);
+}
+END_TEST
+
 /* ---- activations ---- */
 
 static double activation_loss(const struct loss *loss)
@@ -197,6 +225,6 @@ START_TEST(dropout_of_the_gradient_is_the_slope_of_dropout)
 END_TEST
 
 SUITE("backward_reference", layer_norm_gradient_is_the_slope_of_layer_norm,
-      gate_gradient_is_the_slope_of_the_gate, activation_gradient_is_the_slope_of_the_activation,
-      slope_of_relu_at_zero_is_zero, softmax_gradient_is_the_slope_of_softmax,
-      dropout_of_the_gradient_is_the_slope_of_dropout)
+      rms_norm_gradient_is_the_slope_of_rms_norm, gate_gradient_is_the_slope_of_the_gate,
+      activation_gradient_is_the_slope_of_the_activation, slope_of_relu_at_zero_is_zero,
+      softmax_gradient_is_the_slope_of_softmax, dropout_of_the_gradient_is_the_slope_of_dropout)

@@ -149,7 +149,7 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
         const struct explanations_exhibit *exhibit = &made.explanations.gallery[e];
         const struct explained *explained = exhibit->explained;
         ck_assert_uint_eq(explained->label, explained->winner);
-        for (unsigned method = 0; method < EXPLAIN_METHODS; method++) {
+        for (unsigned method = 0; method < EXPLAIN_LABEL_METHODS; method++) {
             const struct explain_options how = {.method = (enum explain_method)method};
             struct explanation found;
             struct engine_input input;

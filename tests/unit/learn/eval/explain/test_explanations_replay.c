@@ -1,6 +1,6 @@
 /* explanations.h once more, step by step: every figure of a run, of texts and of images with masks,
- * is made again from the parts that it is made of (perturbation.c, probe.h, faithfulness.h,
- * localisation.h), and must be the same. The model of images is trained on the spot, for what it
+ * is made again from the parts that it is made of (perturbation.c, probe.h, faithfulness.c,
+ * localisation.c), and must be the same. The model of images is trained on the spot, for what it
  * says does not matter. */
 #include "engine/base/rng.h"
 #include "engine/vision/png.h"
@@ -222,7 +222,7 @@ static void replay_relevance(struct replay *replay, const struct explanations_ex
         expect((double)exhibit->relevance[METHOD_OCCLUSION][p],
                replay->whole.on[SCORE_LOG_ODDS] - without[p].on[SCORE_LOG_ODDS], "relevance",
                METHOD_OCCLUSION);
-    for (unsigned method = 0; method < EXPLAIN_METHODS; method++) {
+    for (unsigned method = 0; method < EXPLAIN_LABEL_METHODS; method++) {
         const struct explain_options how = {.method = (enum explain_method)method};
         struct explanation found;
         float logits[LABELS_MAX];

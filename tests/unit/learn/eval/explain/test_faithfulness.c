@@ -1,5 +1,5 @@
 /* Deletion, insertion and occlusion of functions whose relevance is known: weighted sums. */
-#include "learn/eval/explain/faithfulness.h"
+#include "learn/eval/explain/explanations.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

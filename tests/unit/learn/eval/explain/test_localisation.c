@@ -1,6 +1,6 @@
 /* Masks, their patches and the two figures, on grids made by hand. */
 #include "engine/vision/png.h"
-#include "learn/eval/explain/localisation.h"
+#include "learn/eval/explain/explanations.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 

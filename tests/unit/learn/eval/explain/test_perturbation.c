@@ -1,6 +1,6 @@
 /* Parts taken out of images and texts that are made by hand, and of real ones. */
 #include "engine/engine.h"
-#include "engine/prepare/windows.h"
+#include "engine/prepare/pipeline.h"
 #include "learn/eval/explain/probe.h"
 #include "tests/support/run_logits.h"
 #include "tests/support/sources.h"

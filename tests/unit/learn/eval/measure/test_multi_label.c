@@ -1,5 +1,5 @@
-/* multi_label.h: figures by hand, also where they are not defined. */
-#include "learn/eval/measure/multi_label.h"
+/* multi_label.c: figures by hand, also where they are not defined. */
+#include "learn/eval/measure/set_assessment.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

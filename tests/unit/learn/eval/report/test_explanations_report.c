@@ -452,8 +452,8 @@ START_TEST(explanations_methods_have_names)
     static const char *const names[] = {"random", "occlusion"};
     for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
         ck_assert_str_eq(explanations_method_name(method),
-                         method < EXPLAIN_METHODS ? method_name((enum explain_method)method)
-                                                  : names[method - EXPLAIN_METHODS]);
+                         method < EXPLAIN_LABEL_METHODS ? method_name((enum explain_method)method)
+                                                  : names[method - EXPLAIN_LABEL_METHODS]);
 }
 END_TEST
 

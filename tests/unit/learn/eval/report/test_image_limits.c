@@ -1,7 +1,7 @@
 /* Images that are read for a page, a mask or an evaluation are bounded alike: 64 MiB of a file and
  * 64 Mi pixels. The complaint names the limit. */
 #include "engine/vision/png.h"
-#include "learn/eval/explain/localisation.h"
+#include "learn/eval/explain/explanations.h"
 #include "learn/eval/measure/evaluation.h"
 #include "learn/eval/report/html_image.h"
 #include "tests/support/suite.h"

@@ -118,11 +118,15 @@ START_TEST(the_loss_of_a_word_is_cross_entropy)
 {
     const struct loss loss = {.scores = SCORES_SOFTMAX, .labels = LABELS};
     const float target[LABELS] = {0, 0, 0, 1, 0};
-    float logits[LABELS] = {1, 2, 0, -1, 0.5f}, dlogits[LABELS];
-    double value = loss_run(&loss, logits, target, NULL, 0.25f, dlogits);
-    ck_assert_double_lt(fabs(loss_word(logits, LABELS, 3, 0.25f) - value), 1e-9);
-    for (unsigned k = 0; k < LABELS; k++)
-        ck_assert_double_lt(fabs(logits[k] - dlogits[k]), 1e-6);
+    for (int i = 0; i < 2; i++) { /* without label smoothing, and with it */
+        float logits[LABELS] = {1, 2, 0, -1, 0.5f}, dlogits[LABELS];
+        struct loss own = loss;
+        own.smoothing = (float)i * 0.2f;
+        double value = loss_run(&own, logits, target, NULL, 0.25f, dlogits);
+        ck_assert_double_lt(fabs(loss_word(logits, LABELS, 3, own.smoothing, 0.25f) - value), 1e-6);
+        for (unsigned k = 0; k < LABELS; k++)
+            ck_assert_double_lt(fabs(logits[k] - dlogits[k]), 1e-6);
+    }
 }
 END_TEST
 
@@ -272,7 +276,7 @@ START_TEST(the_loss_of_a_word_is_minus_the_log_of_its_share)
         float logits[LABELS] = {1000, 1000, 1000, 1000, 1000}, want = logf(4 + expf(-3)) + 3;
         logits[word] -= 3;
         double share = exp(-3) / (4 + exp(-3));
-        ck_assert_double_eq_tol(loss_word(logits, LABELS, word, 0.5f), (double)want, 1e-6);
+        ck_assert_double_eq_tol(loss_word(logits, LABELS, word, 0, 0.5f), (double)want, 1e-6);
         for (unsigned k = 0; k < LABELS; k++)
             ck_assert_double_eq_tol((double)logits[k],
                                     0.5 * (k == word ? share - 1 : (1 - share) / 4), 1e-4);

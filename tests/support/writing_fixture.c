@@ -1,0 +1,117 @@
+#include "tests/support/writing_fixture.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 64 << 20, PIXELS_MAX = 1 << 22 };
+
+const char *const writing_names[] = {"marian-0", "marian-1", "bart-0",    "t5-0",    "t5-gated-0",
+                                     "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1"};
+
+static void link_files(const struct tempdir *dir, const char *room, const char *name,
+                       const char *const *files, size_t count)
+{
+    char here[WRITING_PATH_BYTES / 2], from[WRITING_PATH_BYTES], to[WRITING_PATH_BYTES];
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    for (size_t i = 0; i < count; i++) {
+        snprintf(from, sizeof from, "%s/tests/data/%s/%s/%s", here, room, name, files[i]);
+        snprintf(to, sizeof to, "%s/%s", dir->path, files[i]);
+        ck_assert(access(from, R_OK) != 0 || symlink(from, to) == 0);
+    }
+}
+
+/* dir <- a directory with all files of the checkpoint. */
+void writing_fixture_gather(struct writing_fixture *f, const char *name,
+                            char dir[WRITING_PATH_BYTES])
+{
+    static const char *const model[] = {"config.json", "generation_config.json",
+                                        "model.safetensors", "preprocessor_config.json",
+                                        "cases.json"};
+    static const char *const texts[] = {"tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "special_tokens_map.json",
+                                        "source.spm",
+                                        "target.spm",
+                                        "vocab.json",
+                                        "target_vocab.json",
+                                        "sentencepiece.bpe.model",
+                                        "spiece.model"};
+    const char *golden = getenv("ATTND_GOLDEN");
+    tempdir_open(&f->dir);
+    if (golden != NULL) {
+        snprintf(dir, WRITING_PATH_BYTES, "%s/%s", golden, name);
+        return;
+    }
+    link_files(&f->dir, "golden", name, model, sizeof model / sizeof *model);
+    link_files(&f->dir, "recoding", name, texts, sizeof texts / sizeof *texts);
+    snprintf(dir, WRITING_PATH_BYTES, "%s", f->dir.path);
+}
+
+void writing_fixture_open(struct writing_fixture *f, const char *name)
+{
+    char dir[WRITING_PATH_BYTES], path[WRITING_PATH_BYTES + 16];
+    *f = (struct writing_fixture){0};
+    arena_init(&f->arena);
+    writing_fixture_gather(f, name, dir);
+    const struct engine_options options = {.writes_texts = true};
+    ck_assert_msg(!engine_open(&f->model, dir, &options, &f->err), "%s: %s", name, f->err.text);
+    ck_assert(!engine_session_open(&f->session, f->model, 0, 2, &f->err));
+    snprintf(path, sizeof path, "%s/cases.json", dir);
+    ck_assert(!doc_parse_file(&f->root, path, FILE_MAX, &f->err));
+    f->cases = doc_member(f->root, "cases");
+    ck_assert(doc_array_count(f->cases) > 0);
+}
+
+void writing_fixture_close(struct writing_fixture *f)
+{
+    doc_free(f->root);
+    engine_session_close(f->session);
+    engine_close(f->model);
+    arena_deinit(&f->arena);
+    tempdir_close(&f->dir);
+}
+
+/* Prepares a case, a text or a picture. */
+void writing_fixture_prepare(struct writing_fixture *f, const struct json_t *one,
+                             struct engine_writing *writing, struct engine_input *input,
+                             struct engine_need *need)
+{
+    const char *text = doc_as_string(doc_member(one, "text"));
+    const char *image = doc_as_string(doc_member(one, "image"));
+    const char *golden = getenv("ATTND_GOLDEN");
+    struct engine_source source = {.kind = ENGINE_TEXT, .writing = writing};
+    char path[WRITING_PATH_BYTES], *bytes = NULL;
+    writing->source_language = doc_as_string(doc_member(one, "src_lang"));
+    writing->target_language = doc_as_string(doc_member(one, "tgt_lang"));
+    if (image != NULL) {
+        snprintf(path, sizeof path, "%s/images/%s", golden != NULL ? golden : "tests/data/golden",
+                 image);
+        ck_assert_msg(!file_read(&bytes, &source.len, path, FILE_MAX, &f->err), "%s", f->err.text);
+        source.kind = ENGINE_IMAGE;
+        source.pixels_max = PIXELS_MAX;
+        source.bytes = bytes;
+    } else {
+        source.bytes = text;
+        source.len = strlen(text);
+    }
+    *need = engine_need(f->model, &source);
+    ck_assert_msg(!engine_prepare(f->model, &source, NULL, &f->arena, input, &f->err), "%s",
+                  f->err.text);
+    free(bytes);
+}
+
+struct engine_result writing_fixture_room(struct writing_fixture *f,
+                                          const struct engine_input *input)
+{
+    struct engine_result result;
+    ck_assert(!engine_result_init(&result, f->model, &f->arena, &f->err));
+    ck_assert_msg(!engine_result_rows(&result, f->model, input, &f->arena, &f->err), "%s",
+                  f->err.text);
+    return result;
+}

@@ -1,0 +1,230 @@
+/* attnd-batch with models that write: the answers of attnd-predict, which writes one text after
+ * another, whatever is written beside them; also through a server. */
+#include "tests/support/outcome.h"
+#include "tests/support/server_process.h"
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+#include "tests/support/writing_model.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More lines than are written at once, of many lengths. */
+enum { LINES = 70, PICTURES = 7, ARGUMENTS = 16 };
+
+#define IMAGES "tests/data/golden/images"
+
+static struct tempdir model, dir;
+static char lines[128], out[128];
+
+static void write_lines(int count)
+{
+    char text[8192];
+    int len = 0;
+    for (int i = 0; i < count; i++)
+        len += snprintf(text + len, sizeof text - (size_t)len, "Die %d failed %.*s at %d.%d V.\n",
+                        7 * i, i % 29, "the scan test of the chains x", i % 5, i);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a.log", text, (size_t)len);
+    snprintf(lines, sizeof lines, "%s/a.log", dir.path);
+    snprintf(out, sizeof out, "%s/out", dir.path);
+}
+
+static void setup(const char *name)
+{
+    writing_model_open(&model, name);
+    write_lines(LINES);
+}
+
+static void drop(void)
+{
+    tempdir_close(&model);
+    tempdir_close(&dir);
+}
+
+/* Runs a program with some arguments and the options behind them. */
+static struct outcome *run(const char *program, const char *const *first,
+                           const char *const *options)
+{
+    const char *arguments[ARGUMENTS + 1];
+    unsigned count = 0;
+    for (; *first != NULL; first++)
+        arguments[count++] = *first;
+    for (; *options != NULL; options++)
+        arguments[count++] = *options;
+    arguments[count] = NULL;
+    ck_assert_uint_le(count, ARGUMENTS);
+    return outcome_of(program, arguments);
+}
+
+#define RUN(...) outcome_of("attnd-batch", (const char *[]){__VA_ARGS__, NULL})
+
+static unsigned lines_of(const char *text)
+{
+    unsigned count = 0;
+    for (; (text = strchr(text, '\n')) != NULL; text++)
+        count++;
+    return count;
+}
+
+static const struct {
+    const char *name, *options[9];
+    bool reads_pictures;
+} cases[] = {
+    {"marian-0", {"--num-beams", "1", "--max-new-tokens", "12"}, false},
+    {"marian-1",
+     {"--num-beams", "3", "--num-return-sequences", "2", "--length-penalty", "0.5",
+      "--max-new-tokens", "6"},
+     false},
+    {"mbart-0",
+     {"--source-language", "en_XX", "--target-language", "de_DE", "--max-new-tokens", "4"},
+     false},
+    {"t5-0",
+     {"--no-repeat-ngram-size", "2", "--min-new-tokens", "3", "--max-new-tokens", "5"},
+     false},
+    {"trocr-0", {"--num-beams", "2", "--max-new-tokens", "9"}, true},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* The answers of a program to the case's inputs. */
+static struct outcome *answers_of(unsigned c, const char *program, const char *const *first)
+{
+    char input[160];
+    const char *arguments[8];
+    unsigned count = 0;
+    snprintf(input, sizeof input, "--lines=%s", lines);
+    for (; *first != NULL; first++)
+        arguments[count++] = *first;
+    arguments[count++] = cases[c].reads_pictures ? IMAGES : input;
+    arguments[count] = NULL;
+    return run(program, arguments, cases[c].options);
+}
+
+START_TEST(batch_writes_as_predict_does)
+{
+    for (unsigned c = 0; c < CASES; c++) {
+        setup(cases[c].name);
+        struct outcome *one =
+            answers_of(c, "attnd-predict", (const char *[]){"--json", "--model", model.path, NULL});
+        struct outcome *many =
+            answers_of(c, "attnd-batch", (const char *[]){"--model", model.path, NULL});
+        outcome_holds(many, 0, "\"output\":", " 0 failed");
+        ck_assert_uint_eq(lines_of(many->out), cases[c].reads_pictures ? PICTURES : LINES);
+        ck_assert_str_eq(one->out, many->out);
+        free(one);
+        free(many);
+        drop();
+    }
+}
+END_TEST
+
+START_TEST(batch_writes_through_a_server_the_same)
+{
+    struct tempdir models[CASES];
+    struct server_process server;
+    const char *arguments[2 * CASES + 1] = {NULL};
+    char url[64], names[CASES][128];
+    write_lines(10);
+    for (unsigned c = 0; c < CASES; c++) {
+        writing_model_open(&models[c], cases[c].name);
+        snprintf(names[c], sizeof names[c], "%s=%s", cases[c].name, models[c].path);
+        arguments[2 * c] = "--model";
+        arguments[2 * c + 1] = names[c];
+    }
+    server_process_start(&server, arguments);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", server.port);
+    for (unsigned c = 0; c < CASES; c++) {
+        struct outcome *here =
+            answers_of(c, "attnd-batch", (const char *[]){"--model", models[c].path, NULL});
+        struct outcome *there = answers_of(
+            c, "attnd-batch", (const char *[]){"--url", url, "--model", cases[c].name, NULL});
+        outcome_holds(there, 0, "\"output\":", " 0 failed");
+        const char *a = here->out, *b = there->out;
+        while (*a != '\0') { /* a served answer has the timing besides; the name differs */
+            a = strstr(a, "\"output\":");
+            b = strstr(b, "\"output\":");
+            const size_t len = (size_t)(strstr(a, "\"input\":") - a);
+            ck_assert_msg(strncmp(a, b, len - 1) == 0, "%.300s\n%.300s", a, b);
+            a = strchr(a, '\n') + 1;
+            b = strchr(b, '\n') + 1;
+        }
+        ck_assert_str_eq(b, "");
+        free(here);
+        free(there);
+    }
+    outcome_expect(RUN("--url", url, "--model", "t5-0", "--lines", lines, "--aggregation", "max"),
+                   2, "", "aggregation: the model does not tag tokens");
+    outcome_expect(RUN("--url", url, "--model", "t5-0", "--lines", lines, "--format", "csv",
+                       "--num-return-sequences", "2"),
+                   0, ",windows,output_2,score_2,model,", "");
+    ck_assert_int_eq(server_process_stop(&server), 0);
+    for (unsigned c = 0; c < CASES; c++)
+        tempdir_close(&models[c]);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(batch_puts_texts_into_a_table)
+{
+    setup("t5-0");
+    struct outcome *table =
+        RUN("--model", model.path, "--lines", lines, "--format", "csv", "--num-beams", "3",
+            "--num-return-sequences", "3", "--max-new-tokens", "8");
+    outcome_holds(table, 0,
+                  "file,line,id,output,score,decision,reason,ood_score,ood_rank,truncated,windows,"
+                  "output_2,score_2,output_3,score_3,model,version,digest,status,error\r\n",
+                  "");
+    ck_assert_uint_ge(lines_of(table->out), 1 + LINES); /* a text may have a line's end */
+    free(table);
+    drop();
+}
+END_TEST
+
+START_TEST(batch_refuses_what_a_writing_model_does_not_take)
+{
+    static const struct {
+        const char *option, *value, *said;
+    } rows[] = {{"--num-beams", "9", "num_beams: 9 is not in 1 to 8"},
+                {"--num-beams", "two", "--num-beams: expected an integer"},
+                {"--num-beams", "99999999999999999999", "--num-beams: expected an integer"},
+                {"--max-new-tokens", "0", "max_new_tokens: 0 is not in 1 to"},
+                {"--length-penalty", "nan", "--length-penalty: expected a number"},
+                {"--target-language", "xx", "target_language: the model has no languages"},
+                {"--target-language", "\xff", "--target-language: at most"},
+                {"--top-k", "3", "top_k: a model that writes has no labels"},
+                {"--top-k", "all", "top_k: a model that writes has no labels"},
+                {"--dimensions", "3", "the model answers no vectors"}};
+    setup("marian-0");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        outcome_expect(RUN("--model", model.path, "--lines", lines, rows[i].option, rows[i].value),
+                       2, "", rows[i].said);
+    drop();
+    outcome_expect(
+        RUN("--model", "models/testlog-bert", "--lines", "/dev/null", "--num-beams", "2"), 2, "",
+        "num_beams and other options of writing: the model writes no texts");
+}
+END_TEST
+
+/* A file that decides how a text is written is part of what a run is. */
+START_TEST(batch_goes_on_only_as_it_began_to_write)
+{
+    setup("marian-0");
+    outcome_expect(RUN("--model", model.path, "--lines", lines, "--out", out, "--num-beams", "1"),
+                   0, "", "70 inputs, 0 failed");
+    outcome_expect(RUN("--model", model.path, "--lines", lines, "--out", out, "--num-beams", "1"),
+                   0, "", "70 inputs (70 of them before)");
+    outcome_expect(RUN("--model", model.path, "--lines", lines, "--out", out, "--num-beams", "2"),
+                   2, "", "what is asked beside the inputs was '\"num_beams\":1,', now");
+    static const char other[] = "{\"decoder_start_token_id\": 353, \"eos_token_id\": 0}";
+    tempdir_write(&model, "generation_config.json", other, sizeof other - 1);
+    outcome_expect(RUN("--model", model.path, "--lines", lines, "--out", out, "--num-beams", "1"),
+                   2, "", "has changed since the run began");
+    drop();
+}
+END_TEST
+
+SUITE("batch_writing", batch_writes_as_predict_does, batch_writes_through_a_server_the_same,
+      batch_puts_texts_into_a_table, batch_refuses_what_a_writing_model_does_not_take,
+      batch_goes_on_only_as_it_began_to_write)
