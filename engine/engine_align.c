@@ -4,7 +4,7 @@
 #include "engine/explain/words.h"
 
 enum {
-    PIECE_BYTES = 512, /* of a token's text, and its place among the pieces */
+    PIECE_BYTES = 512, /* of a token's text */
     NUMBER_BYTES = 160 /* of a weight: the number, and as JSON's tree and text */
 };
 
@@ -12,20 +12,6 @@ size_t engine_align_bytes(const struct engine_input *input)
 {
     const size_t tokens = engine_write_tokens_max(input);
     return tokens * (PIECE_BYTES + (size_t)input->tokens * NUMBER_BYTES);
-}
-
-/* ---- the text of each token ---- */
-
-static enum err_code take_pieces(const struct engine_model *model, const struct engine_text *text,
-                                 struct aligned_token *out, struct arena *arena, struct err *err)
-{
-    const struct engine_piece *pieces;
-    if (engine_text_pieces(model, text, &pieces, arena, err))
-        return err->code;
-    for (unsigned t = 0; t < text->count; t++)
-        out[t] = (struct aligned_token){.text = pieces[t].is_special ? "" : pieces[t].text,
-                                        .len = pieces[t].is_special ? 0 : pieces[t].len};
-    return ERR_OK;
 }
 
 /* ---- the weights ---- */
@@ -104,14 +90,19 @@ enum err_code engine_align(const struct engine_model *model, const struct engine
                            const struct engine_text *text, struct arena *arena,
                            struct explanation *out, struct err *err)
 {
+    const struct engine_piece *pieces;
     struct aligned_token *aligned = arena_alloc_array(arena, text->count + 1u, sizeof *aligned);
     *out = (struct explanation){.method = EXPLAIN_ALIGNMENT};
     if (aligned == NULL)
         return err_no_memory(err, text->count * sizeof *aligned);
     out->aligned = aligned;
     out->aligned_count = text->count;
-    if (take_pieces(model, text, aligned, arena, err))
+    if (engine_text_pieces(model, text, &pieces, arena, err))
         return err->code;
+    for (unsigned t = 0; t < text->count; t++) {
+        aligned[t].text = pieces[t].text;
+        aligned[t].len = pieces[t].is_special ? 0 : pieces[t].len;
+    }
     return input->kind == ENGINE_TEXT ? align_words(input, text, aligned, arena, out, err)
                                       : align_patches(model, input, text, aligned, arena, out, err);
 }

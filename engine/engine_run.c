@@ -225,7 +225,9 @@ static void finish(struct engine_session *session, const struct lane *lane,
     struct decoder_workspace *decoder = &session->decoder;
     const struct engine_model *model = model_of(session, input);
     result->features = head_features(&lane->stack->spec, lane->last, row);
-    const bool takes_rows = model->info.token_texts != NULL && result->rows != NULL;
+    /* rows that are the answer, not what spans or answers are made of */
+    const bool takes_rows = model->info.row_size > 0 && result->rows != NULL &&
+                            model->info.task != ENGINE_TAG && model->info.task != ENGINE_ANSWER;
     if (result->scores == NULL && result->vector == NULL && result->spans == NULL &&
         result->extraction == NULL && result->writer == NULL && !takes_rows)
         return;

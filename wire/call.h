@@ -66,6 +66,7 @@ struct predict_call {
     const char *const *targets; /* [target_count] as engine_source has them */
     unsigned target_count;
     struct engine_question asking; /* its options; the questions are the items' */
+    bool stream; /* each token of a text is answered as it comes (text/event-stream) */
     struct engine_writing *writing; /* options of a model that writes; NULL: none came */
     const char *prompt_name;       /* of an embedding model's prompts; NULL: its default one */
     struct engine_labels labels;   /* candidate_labels, checked; count 0: none came with the call */

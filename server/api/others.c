@@ -64,7 +64,8 @@ static const struct served_model *choose_model(struct request *request)
             best = snapshot->models[i];
     }
     if (best == NULL)
-        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
+        err_set(&request->err, ERR_NOT_FOUND,
+                "no model of this name is served; GET /models lists them");
     return best;
 }
 
@@ -215,7 +216,8 @@ enum http_next others_model(struct service *service, struct request *request)
     size_t len = 0;
     bool has_some = false;
     if (first == NULL)
-        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /v1/models");
+        err_set(&request->err, ERR_NOT_FOUND,
+                "no model of this name is served; GET /v1/models lists them");
     if (request->err.code != ERR_OK || claim_reply(service, request, bytes))
         return reply_problem(request);
     codec_text_open(&text, bytes, &request->exchange->arena);

@@ -18,7 +18,7 @@
 const struct route route_table[] = {
     {"/predict", HTTP_POST, SCOPE_PREDICT,
      .says = {"predict", "Label, score and decision of a text, an image, or several of them",
-              .schema = "Answer", .line = "AnswerLine", .can = CAN_PREDICT},
+              .schema = "Answer", .line = "AnswerLine", .event = "StreamEvent", .can = CAN_PREDICT},
      PREDICTION(protocol_native)},
     {"/similar", HTTP_POST, SCOPE_PREDICT,
      .says = {"similar", "Past inputs that are nearest to a text, an image, or several of them",

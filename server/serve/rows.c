@@ -103,6 +103,10 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s %s: its task is another (GET /models)", row->model->name,
                        lacks[call->wish]);
+    if (call->stream && info->task != ENGINE_GENERATE)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "stream: the model %s writes no texts: its answer is one part",
+                       row->model->name);
     if (info->task == ENGINE_GENERATE && call->wish == WISH_ANY && call->top_k != 1)
         return err_set(&row->err, ERR_UNUSABLE,
                        "top_k: the model %s writes texts, it has no labels; num_return_sequences "
@@ -328,6 +332,20 @@ static enum err_code tokenize_item(struct request *request, unsigned index,
     return ERR_OK;
 }
 
+/* A stream's pieces have room before it begins. */
+static enum err_code prepare_stream(struct service *service, struct request *request,
+                                    struct row *row)
+{
+    const size_t bytes = engine_pieces_bytes(&row->input);
+    if (bytes == 0)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "stream: of several hypotheses none is the text before its end; send "
+                       "\"num_beams\": 1");
+    if (claim_reply(service, request, memory_product(bytes, 2)))
+        row->err = request->err;
+    return row->err.code;
+}
+
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
                                   struct interrupt *interrupt)
 {
@@ -336,6 +354,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     const struct engine_source source = request_source(request, index);
     if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
         check_whole(&request->call, row) ||
+        (request->call.stream && prepare_stream(service, request, row)) ||
         (request->call.explain && explain_keep(service, request, row)) ||
         similar_keep(request, row))
         return prefix_item(request, index, &row->err);

@@ -81,11 +81,18 @@ static void drop_abandoned(struct worker *worker)
     batch->row_count = kept;
 }
 
-/* Passes on the rows that are done; the others wait for their next step. */
+/* Passes on the rows that are done, and those of which a reader waits for more; the others wait for
+ * their next step. A part of a text is told at once if it is the first, else every few steps: the
+ * row is not in the batches meanwhile. */
 static void pass_on(const struct worker *worker, struct row *row)
 {
+    enum { PART_MS = 20 };
+    const struct request *request = row->request;
     if (row->answer.result.is_done) {
         finish(worker, row);
+    } else if (request->call.stream && row->answer.result.written > 0 &&
+               row->done_ns - request->told_ns >= (uint64_t)PART_MS * CLOCK_NS_PER_MS) {
+        request_tell(row);
     } else if (!batcher_submit(worker->options->batcher, &row, 1)) {
         err_set(&row->err, ERR_NOT_READY, "the server is stopping");
         request_row_done(row);

@@ -45,6 +45,7 @@ const predict = new PredictView({ feedback, tellServer, finish: (entry) => past.
     record: (record) => {
         live.addRecord(record);
         past.add(record);
+        review.addRecord(record);
     } });
 
 async function start() {

@@ -1,7 +1,7 @@
 /* A row of the table of several inputs: the picture or how the text begins, and what came of it. */
 import { el, icon } from './dom.js';
 import { percent } from './format.js';
-import { headlineOf } from './tasks.js';
+import { headlineOf, scoreText } from './tasks.js';
 import { chip, isUnknown, reason, unreadNote } from './verdict.js';
 
 const THUMB_SIDE = 40;
@@ -37,7 +37,7 @@ function verdictOf(answer) {
 
 function answered(answer) {
     return [el('td', { class: 'verdict-cell' }, ...verdictOf(answer)),
-        el('td', { class: 'number' }, percent(answer.score)), el('td', {}, chip(answer)),
+        el('td', { class: 'number' }, scoreText(answer)), el('td', {}, chip(answer)),
         el('td', { class: 'why' }, `${reason(answer)} ${unreadNote(answer)}`.trim())];
 }
 

@@ -142,7 +142,7 @@ export class BatchView {
             showRow(row, this.second);
             if (answer !== undefined)
                 this.page.record({ when: row.when, name: row.name, kind: row.kind, answer,
-                    roundTripMs, index });
+                    roundTripMs, index, blob: row.kind === 'image' ? row.file : undefined });
         }
         this.tell('');
     }

@@ -4,8 +4,8 @@ import { CONTEXT } from './context.js';
 
 /**
  * @typedef {{when: Date, name: string, kind: string, answer?: object, problem?: object,
- *     roundTripMs?: number, index?: number}} Record
- *     name: of the input; index: among the results that share the answer's id
+ *     roundTripMs?: number, index?: number, blob?: Blob}} Record
+ *     name: of the input; index: among the results that share the answer's id; blob: a picture
  */
 
 function withoutText({ label, score, start, end }) {
@@ -24,11 +24,11 @@ export function entryOf({ when, name, kind, answer, problem, roundTripMs, index 
         reason: answer.reason, truncated, class_code, ood_score, ood_rank,
         predictions: answer.predictions, spans: answer.spans?.map(withoutText),
         answers: (answer.answers ?? (answer.answer ? [answer.answer] : undefined))
-            ?.map(withoutText), context: answer.context, round_trip_ms: roundTripMs };
+            ?.map(withoutText), output: answer.output, alternatives: answer.alternatives, context: answer.context, round_trip_ms: roundTripMs };
 }
 
 const COLUMNS = ['time', 'input', 'kind', 'model', 'version', 'label', 'score', 'decision',
-    'reason', 'truncated', 'class_code', 'ood_score', 'ood_rank', 'right_label'];
+    'reason', 'truncated', 'class_code', 'ood_score', 'ood_rank', 'right_label', 'output'];
 const TAIL = ['id', 'index', 'error', 'status'];
 
 /* A spreadsheet takes a cell that begins so for a formula. */

@@ -9,6 +9,9 @@ import { percent } from './format.js';
 /* Sides of the canvas, about; the browser scales it to the picture. */
 const CANVAS_SIDE = 480;
 
+/* Sides of a picture in CSS pixels, at most; small wafer maps are enlarged to it. */
+const PICTURE_SIDE = 400;
+
 /** @typedef {{rows: number, columns: number, values: number[], max: number}} Grid */
 
 /** @returns {Grid} */
@@ -51,6 +54,17 @@ export function paint(canvas, grid, smooth) {
     context.putImageData(image, 0, 0);
 }
 
+/** Holds a decoded picture at its own aspect ratio. One of few pixels shows them as they are. */
+export function stageOf(picture, side = PICTURE_SIDE) {
+    const width = picture.naturalWidth;
+    const height = picture.naturalHeight;
+    const stage = el('div', { class: 'stage' }, picture);
+    stage.style.aspectRatio = `${width} / ${height}`;
+    stage.style.maxWidth = `${Math.round(side * Math.min(1, width / height))}px`;
+    picture.classList.toggle('pixels', Math.max(width, height) < PICTURE_SIDE / 2);
+    return stage;
+}
+
 /** Over a region of a width x height picture, whatever size the picture is shown at. */
 function place(element, [left, top, across, down], width, height) {
     element.style.left = `${100 * left / width}%`;
@@ -76,7 +90,7 @@ function boxesOver(boxes, width, height) {
 }
 
 /** The ramp with what its ends stand for. */
-function legend(grid) {
+export function legend(most) {
     const strip = el('canvas', { width: RAMP.length, height: 1, class: 'strip',
         'aria-hidden': 'true' });
     const context = strip.getContext('2d');
@@ -84,23 +98,26 @@ function legend(grid) {
     RAMP.forEach(([r, g, b], i) => image.data.set([r, g, b, 255], i * 4));
     context.putImageData(image, 0, 0);
     return el('div', { class: 'legend' }, el('span', {}, '0'), strip,
-        el('span', {}, `${percent(grid.max)} of the relevance a patch`));
+        most);
 }
 
 /** What lies under the pointer. */
-function followPointer(canvas, grid, readout) {
+function followPointer(canvas, grid, readout, told) {
     const rest = 'Point at the picture to read a patch.';
     readout.textContent = rest;
     canvas.addEventListener('pointermove', (event) => {
         const frame = canvas.getBoundingClientRect();
         const column = Math.floor((event.clientX - frame.left) / frame.width * grid.columns);
         const row = Math.floor((event.clientY - frame.top) / frame.height * grid.rows);
-        const value = grid.values[row * grid.columns + column];
-        if (value !== undefined && column >= 0 && column < grid.columns)
-            readout.textContent = `row ${row + 1}, column ${column + 1}: ${percent(value)}`;
+        const patch = row * grid.columns + column;
+        if (grid.values[patch] === undefined || column < 0 || column >= grid.columns)
+            return;
+        told(patch);
+        readout.textContent = `row ${row + 1}, column ${column + 1}: ${percent(grid.values[patch])}`;
     });
     canvas.addEventListener('pointerleave', () => {
         readout.textContent = rest;
+        told(-1);
     });
 }
 
@@ -148,9 +165,11 @@ function controls(canvas, grid, boxes) {
  *
  * @param {HTMLElement} stage  holds the picture alone and has its aspect ratio
  * @param {HTMLImageElement} picture
- * @returns {Element} controls and legend, to stand below
+ * @param {(patch: number) => void} told  which patch is pointed at; -1: none
+ * @returns {{foot: Element, show: (values: number[]|null) => void}} foot: controls and legend, to
+ *     stand below; show: draws other values of the patches, null: the relevance again
  */
-export function heatMap(stage, picture, explanation) {
+export function heatMap(stage, picture, explanation, told = () => {}) {
     const width = picture.naturalWidth;
     const height = picture.naturalHeight;
     const grid = gridOf(explanation);
@@ -159,10 +178,17 @@ export function heatMap(stage, picture, explanation) {
     const boxes = boxesOver(explanation.top_patches ?? [], width, height);
     const readout = el('p', { class: 'hint readout' });
     place(canvas, explanation.region, width, height);
-    paint(canvas, grid, settings.smooth);
-    followPointer(canvas, grid, readout);
+    followPointer(canvas, grid, readout, told);
     stage.append(canvas, boxes);
-    return el('div', { class: 'heat-foot' }, controls(canvas, grid, boxes), legend(grid), readout,
-        el('details', {}, el('summary', {}, 'Most relevant patches'),
-            patchList(explanation.top_patches ?? [])));
+    const most = el('span', {});
+    const show = (values) => {
+        Object.assign(grid, gridOf({ ...explanation, relevance: values ?? explanation.relevance }));
+        most.textContent = `${percent(grid.max)} of the ${values === null ? 'relevance'
+            : 'attention'} a patch`;
+        paint(canvas, grid, settings.smooth);
+    };
+    show(null);
+    return { show, foot: el('div', { class: 'heat-foot' }, controls(canvas, grid, boxes),
+        legend(most), readout, el('details', {}, el('summary', {}, 'Most relevant patches'),
+            patchList(explanation.top_patches ?? []))) };
 }

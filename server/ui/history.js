@@ -2,9 +2,10 @@
 import { el } from './dom.js';
 import { contextText } from './context.js';
 import { entryOf, linesOf } from './entry.js';
-import { clock, integer, percent, plural } from './format.js';
+import { clock, integer, plural } from './format.js';
 import { save, saveButtons } from './save.js';
 import { num, row, table } from './table.js';
+import { scoreText } from './tasks.js';
 import { shortVerdict } from './verdict.js';
 
 const ENTRIES_MAX = 5000;
@@ -82,11 +83,11 @@ export class HistoryView {
     draw() {
         const more = this.entries.length - ROWS_SHOWN;
         this.count.textContent = `${plural(this.entries.length, 'answer')}, in the memory of ` +
-            `this page until it is reloaded; no text is kept.${more > 0
+            `this page until it is reloaded; no text that was sent is kept.${more > 0
                 ? ` The last ${ROWS_SHOWN} are shown, all are saved.` : ''}`;
         this.answers.fill(this.entries.slice(0, ROWS_SHOWN).map((entry) =>
             row(clock(new Date(entry.time)), entry.input, shortVerdict(entry),
-                num(percent(entry.score)), entry.decision ?? '–', entry.model,
+                num(scoreText(entry)), entry.decision ?? '–', entry.model,
                 contextText(entry.context), this.feedback.labelOf(entry) ?? '')));
         this.drawLabels();
     }

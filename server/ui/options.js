@@ -4,6 +4,7 @@ import { contextFields } from './context.js';
 import { byId, el } from './dom.js';
 import { showClasses } from './classes.js';
 import { isShown, isWhole, taskHint } from './tasks.js';
+import { WritingFields } from './writing_fields.js';
 
 export class Options {
     /**
@@ -14,6 +15,7 @@ export class Options {
         this.models = [];
         this.kind = undefined; // of the input at hand
         this.context = contextFields(byId('context'));
+        this.writing = new WritingFields(byId('writing'), () => changed.other());
         byId('model').addEventListener('change', () => changed.model());
         byId('second').addEventListener('change', () => changed.other());
         byId('method').addEventListener('change', () => {
@@ -73,13 +75,25 @@ export class Options {
     show(kind) {
         this.kind = kind;
         const model = this.chosen() ?? this.model(kind);
+        this.fillMethods(model);
         this.fillLayers(model, this.method(kind));
         this.fillSecond(model);
         this.showCandidates(model);
         this.showTask(model);
+        this.writing.show(model);
         const known = (model === undefined ? this.models : [model])
             .filter(({ labels, task }) => labels.length > 0 && task !== 'answer');
         showClasses(byId('known'), known);
+    }
+
+    /* A model that writes has one method. */
+    fillMethods(model) {
+        const select = byId('method');
+        for (const option of select.options)
+            option.hidden = option.disabled = model?.task === 'generate' &&
+                option.value !== 'true' && option.value !== 'false';
+        if (select.selectedOptions[0].disabled)
+            select.value = 'true';
     }
 
     /* Rollout goes through the first n layers, attention is that of layer n. */
@@ -150,7 +164,8 @@ export class Options {
             method: asked?.explain_default === null ? 'false' : byId('method').value,
             layer: Number(byId('layer').value), context: this.context(),
             labels: this.candidates(asked), question: this.question(),
-            mayBeEmpty: byId('may-be-empty').checked, aggregation: byId('aggregation').value });
+            mayBeEmpty: byId('may-be-empty').checked, aggregation: byId('aggregation').value,
+            writing: this.writing.values(asked) });
         const first = one(model, this.nameOf(model, kind));
         const second = this.named(byId('second').value);
         return second === undefined || second.kind !== kind || second === model ? [first]

@@ -34,7 +34,8 @@ export function longTable(id, heads, rows, what) {
         el('tr', {}, ...heads.map((head) => el('th', { scope: 'col' }, head)))), body), more];
 }
 
-function listPanel(title, ...content) {
+/** A panel beside what is seen. */
+export function listPanel(title, ...content) {
     return el('section', { class: 'panel classes', 'aria-label': title }, el('h3', {}, title),
         ...content);
 }

@@ -198,6 +198,9 @@ export class PredictView {
         if (lack !== '')
             return isShown(model) ? this.refuse('Nothing asked', lack)
                 : this.pointToSearch(input, model);
+        const beyond = this.options.writing.lack(model);
+        if (beyond !== '')
+            return this.refuse('Not within the limits', beyond);
         this.running?.abort();
         const running = this.running = new AbortController();
         this.result.setAttribute('aria-busy', 'true');
@@ -225,8 +228,8 @@ export class PredictView {
     }
 
     show(shown, known) {
-        const records = shown.map(({ input: { name, kind }, answer, roundTripMs }) => ({
-            when: new Date(), name, kind, answer, roundTripMs,
+        const records = shown.map(({ input: { name, kind, blob }, answer, roundTripMs }) => ({
+            when: new Date(), name, kind, answer, roundTripMs, blob,
             ...known.find((one) => one.answer?.model.name === answer.model.name) }));
         const full = shown.map((one, i) => {
             const model = this.options.named(one.answer.model.name);

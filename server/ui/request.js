@@ -4,11 +4,12 @@
  * @typedef {import('./api.js').Input} Input
  * @typedef {{model: string, method: string, layer: number, context: object|null,
  *     labels: string[], keep?: boolean, task?: string, question?: string, mayBeEmpty?: boolean,
- *     aggregation?: string}} Options
+ *     aggregation?: string, writing?: object}} Options
  *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
  *     context: where the input comes from (lot, wafer, ...), null: not said;
  *     labels: what a zero-shot model is to choose from, none: its own; keep false: the input is
- *     not to be kept for a review; task: of the model, absent: it gives labels
+ *     not to be kept for a review; task: of the model, absent: it gives labels; writing: members
+ *     for a model that writes texts
  * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
  *     Request  file or json: what the command that asks the same is made of
  */
@@ -17,7 +18,8 @@
 const TOP_OF_SEVERAL = 5;
 
 /* Answers, and words for each masked token. Spans and weights come as they are. */
-const TOP = { answer: 5, fill: 8, tag: undefined, sparse: undefined };
+const TOP = { answer: 5, fill: 8, tag: undefined, sparse: undefined,
+    generate: undefined };
 
 /** A lone surrogate is no character and has no UTF-8: it becomes U+FFFD, which is also one. */
 export function wellFormed(text) {
@@ -25,8 +27,8 @@ export function wellFormed(text) {
 }
 
 /* What only models of the task take. */
-function taskOptions({ task, mayBeEmpty, aggregation }) {
-    return { ...task === 'answer' && mayBeEmpty === true && { handle_impossible_answer: true },
+function taskOptions({ task, mayBeEmpty, aggregation, writing }) {
+    return { ...writing, ...task === 'answer' && mayBeEmpty === true && { handle_impossible_answer: true },
         ...task === 'tag' && aggregation !== undefined && aggregation !== 'simple' &&
             { aggregation } };
 }
@@ -102,7 +104,7 @@ export async function requestOf(input, options) {
  */
 export async function envelopeOf(inputs, options) {
     const body = { inputs: await Promise.all(inputs.map((input) => memberOf(input, options))),
-        ...options.task !== 'tag' && options.task !== 'sparse' && { top_k: TOP_OF_SEVERAL },
+        ...!(options.task in TOP && TOP[options.task] === undefined) && { top_k: TOP_OF_SEVERAL },
         ...taskOptions(options) };
     if (options.model !== '')
         body.model = options.model;

@@ -1,16 +1,17 @@
 /* An answer, drawn: what it is, how sure, what may become of it, why, and how to ask the same. */
 import { contextText } from './context.js';
+import { copyButton } from './copy.js';
 import { curlOf } from './curl.js';
 import { announce, el } from './dom.js';
 import { milliseconds, percent } from './format.js';
-import { heatMap } from './heat_map.js';
+import { heatMap, stageOf } from './heat_map.js';
 import { barRow, longTable, partsOf } from './parts.js';
-import { headlineOf } from './tasks.js';
-import { UNKNOWN, chip, figures, isUnknown, reason, spokenVerdict, unreadNote } from './verdict.js';
+import { headlineOf, scoreText } from './tasks.js';
+import { UNKNOWN, chip, figures, isUnknown, nearestWord, reason, spokenVerdict, unreadNote } from './verdict.js';
 import { joinPair, shadedWords } from './words.js';
+import { outputOf, writtenOf } from './written.js';
 
-/* Sides of the picture in CSS pixels, at most; small wafer maps are enlarged to it. */
-const PICTURE_SIDE = 400;
+const SCORE_OF_TEXTS = 'Mean logarithm of the probabilities of the tokens; 0 is certain';
 
 function strangeness({ ood_rank }) {
     return ood_rank === undefined ? ''
@@ -18,11 +19,14 @@ function strangeness({ ood_rank }) {
 }
 
 function labelLine(answer) {
-    return [el('span', { id: 'label' }, headlineOf(answer)),
+    const written = answer.output !== undefined;
+    return [...written ? outputOf(answer) : [el('span', { id: 'label' }, headlineOf(answer))],
         answer.class_code === undefined ? null
             : el('span', { class: 'code' }, `code ${answer.class_code}`),
+        written ? el('span', { class: 'hint' }, 'score') : null,
         Number.isFinite(answer.score) && !answer.set
-            ? el('span', { class: 'score', id: 'score' }, percent(answer.score)) : null];
+            ? el('span', { class: 'score', id: 'score',
+                title: written ? SCORE_OF_TEXTS : null }, scoreText(answer)) : null];
 }
 
 /* What is unknown is the headline then, and its nearest label a line below. */
@@ -32,7 +36,8 @@ function headline(answer) {
     const [label, ...rest] = labelLine(answer);
     return isUnknown(answer)
         ? [el('div', { class: 'verdict-line' }, el('h2', { id: 'verdict' }, UNKNOWN), decision),
-            el('p', { class: 'nearest' }, 'Nearest label: ', label, ', ', ...rest)]
+            el('p', { class: 'nearest' }, `${nearestWord(answer)}: `, label,
+                answer.output === undefined ? ', ' : ' ', ...rest)]
         : [el('div', { class: 'verdict-line' }, el('h2', { id: 'verdict' }, label), ...rest,
             decision)];
 }
@@ -59,25 +64,15 @@ function classesOf({ predictions = [] }) {
         el('h3', {}, 'Classes'), ...longTable('classes', ['Class', 'Bar', 'Score'], rows, 'class'));
 }
 
-/* A picture of few pixels shows them as they are. */
-function fit(stage, picture) {
-    const width = picture.naturalWidth;
-    const height = picture.naturalHeight;
-    stage.style.aspectRatio = `${width} / ${height}`;
-    stage.style.maxWidth = `${Math.round(PICTURE_SIDE * Math.min(1, width / height))}px`;
-    picture.classList.toggle('pixels', Math.max(width, height) < PICTURE_SIDE / 2);
-}
-
 /**
  * @param {HTMLImageElement} picture  decoded
  */
 function pictureOf(picture, explanation) {
-    const stage = el('div', { class: 'stage' }, picture);
-    fit(stage, picture);
+    const stage = stageOf(picture);
     const title = explanation === undefined ? 'Image' : `Image, by ${explainedBy(explanation)}`;
     return el('section', { class: 'panel picture', 'aria-label': 'Image and relevance' },
         el('h3', {}, title), stage,
-        explanation === undefined ? null : heatMap(stage, picture, explanation));
+        explanation === undefined ? null : heatMap(stage, picture, explanation).foot);
 }
 
 function explainedBy(explanation) {
@@ -91,27 +86,11 @@ function textOf({ text, pair }, explanation) {
         el('h3', {}, `Words, by ${explainedBy(explanation)}`), shadedWords(...shown));
 }
 
-/** Copying needs a secure context in some browsers; a selection that is copied works in all. */
-async function copy(text, element, button) {
-    try {
-        await navigator.clipboard.writeText(text);
-    } catch {
-        getSelection().selectAllChildren(element);
-        document.execCommand('copy');
-    }
-    button.textContent = 'Copied';
-    announce('Copied');
-    setTimeout(() => {
-        button.textContent = 'Copy';
-    }, 2000);
-}
-
 function copyable(title, text, id, open) {
     const code = el('pre', { id, tabindex: 0, role: 'region', 'aria-label': title, dir: 'ltr' },
         text);
-    const button = el('button', { type: 'button', class: 'small',
-        click: () => copy(text, code, button) }, 'Copy');
-    return el('details', { class: 'copyable', open }, el('summary', {}, title), button, code);
+    return el('details', { class: 'copyable', open }, el('summary', {}, title),
+        copyButton(text, code), code);
 }
 
 function timingOf(answer, roundTripMs) {
@@ -158,14 +137,14 @@ export function evidenceOf({ input, picture, answer }, suffix) {
  */
 export function resultPanels(shown, suffix = '') {
     const { input, request, answer, reply, roundTripMs, tools } = shown;
-    const parts = partsOf(shown);
+    const parts = answer.output === undefined ? partsOf(shown) : writtenOf(shown);
     announce(spokenVerdict(answer));
     const head = headOf(answer, input.name);
     const panels = rename([head, el('div', { class: 'evidence' },
-        parts === null ? evidenceOf(shown, '') : parts.seen,
+        parts?.seen ?? evidenceOf(shown, ''),
         el('div', { class: 'beside' }, parts === null ? classesOf(answer) : parts.list,
             timingPanel(answer, roundTripMs))),
-    requestPanel(request, reply)], suffix);
+    ...parts?.below ? [parts.below] : [], requestPanel(request, reply)], suffix);
     head.append(tools(suffix));
     return panels;
 }

@@ -10,6 +10,7 @@ import { OpenGroup, groupCard } from './review_group.js';
 import { Inputs } from './review_input.js';
 import { listenToKeys } from './review_keys.js';
 import { Labels } from './review_labels.js';
+import { ReviewTexts } from './review_texts.js';
 import { isWhole } from './tasks.js';
 
 const DECISIONS = [['', 'Review and unknown'], ['review', 'Review'], ['unknown', 'Unknown'],
@@ -40,6 +41,7 @@ export class ReviewView {
         this.inputs = new Inputs();
         this.labels = new Labels((label, isNew) => this.give(label, isNew));
         this.fit = new FitPanel();
+        this.texts = new ReviewTexts();
         this.build(root);
         listenToKeys({ isShown: () => this.shown, step: (by) => this.step(by),
             toggle: () => this.opened?.toggleCurrent(), undo: () => this.undo(),
@@ -71,7 +73,7 @@ export class ReviewView {
                 ' next and previous group, ', el('kbd', {}, 'x'), ' leaves a member out, ',
                 el('kbd', {}, '1'), ' to ', el('kbd', {}, '9'), ' and letters give a label, ',
                 el('kbd', {}, 'n'), ' a new one, ', el('kbd', {}, 'u'), ' takes the last back'),
-            this.told), this.problem, this.work, this.fit.element);
+            this.told), this.problem, this.texts.element, this.work, this.fit.element);
     }
 
     setModels(models) {
@@ -83,6 +85,11 @@ export class ReviewView {
             this.model.value = before;
         if (this.shown && this.found === null)
             this.read();
+    }
+
+    /** @param {import('./entry.js').Record} record */
+    addRecord(record) {
+        this.texts.add(record);
     }
 
     setShown(shown) {

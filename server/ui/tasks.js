@@ -1,5 +1,5 @@
 /* What models of each task answer: in words, in one line, and what a person adds to a text. */
-import { integer, plural } from './format.js';
+import { integer, percent, plural } from './format.js';
 import { oneLine } from './words.js';
 
 /* Kinds of spans that one line tells. */
@@ -7,7 +7,7 @@ const KINDS_TOLD = 3;
 
 /** The task that an answer is of, by its members. */
 export function taskOf(answer) {
-    const own = { spans: 'tag', answer: 'answer', sparse: 'sparse', embedding: 'embed',
+    const own = { output: 'generate', spans: 'tag', answer: 'answer', sparse: 'sparse', embedding: 'embed',
         value: 'regress', values: 'regress' };
     const member = Object.keys(own).find((name) => answer[name] !== undefined);
     return member !== undefined ? own[member]
@@ -51,6 +51,7 @@ const LINES = {
         score: predictions.length === 1 ? predictions[0][0]?.score : NaN }),
     sparse: ({ sparse }) => ({ label: plural(sparse.length, 'term') }),
     embed: ({ dimensions }) => ({ label: `A vector of ${integer(dimensions)} numbers` }),
+    generate: ({ output }) => ({ label: oneLine(output) || 'An empty text' }),
     regress: (answer) => ({ label: numbersLine(answer) }),
 };
 
@@ -58,6 +59,12 @@ const LINES = {
 export function withLine(answer) {
     const line = LINES[taskOf(answer)]?.(answer);
     return line === undefined ? answer : { score: NaN, ...line, ...answer };
+}
+
+/** A score for a person: a share, or of a text the mean logarithm of its tokens' probabilities. */
+export function scoreText({ output, score }) {
+    return output === undefined || !Number.isFinite(score) ? percent(score)
+        : score.toFixed(3).replace('-', '−');
 }
 
 /* A label of a multi-label model is given at this score. */
@@ -81,6 +88,8 @@ export function taskHint(model) {
     return {
         tag: 'Marks parts of the text.',
         answer: 'Answers a question with a part of the text.',
+        generate: model?.kind === 'image' ? 'Writes what it reads on an image.'
+            : 'Writes another text from the text.',
         fill: `Tells the words for each ${model?.mask_token ?? 'masked token'} of the text.`,
         sparse: 'Weighs the entries of its vocabulary.',
         embed: `Gives only a vector of ${integer(model?.dimensions)} numbers, which this page ` +

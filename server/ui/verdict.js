@@ -1,8 +1,7 @@
 /* What an answer comes to, in words. Of an input that is unlike what the model learnt the label is
  * only the nearest one: it never stands alone. */
 import { el, icon } from './dom.js';
-import { percent } from './format.js';
-import { headlineOf } from './tasks.js';
+import { headlineOf, scoreText } from './tasks.js';
 
 export const DECISIONS = {
     auto: { word: 'Automatic', why: 'Sure enough to go out by itself' },
@@ -17,18 +16,24 @@ export function isUnknown(answer) {
     return answer.decision === 'unknown';
 }
 
+/** What the answer to an unknown input is called: it never stands alone. */
+export function nearestWord({ output }) {
+    return output === undefined ? 'Nearest label' : 'Text that was written';
+}
+
 /** 'Scratch', or of what is unknown 'Unknown (nearest: none)' */
 export function shortVerdict(answer) {
-    return isUnknown(answer) ? `Unknown (nearest: ${answer.label})` : answer.label;
+    const word = answer.output === undefined ? 'nearest' : 'written';
+    return isUnknown(answer) ? `Unknown (${word}: ${answer.label})` : answer.label;
 }
 
 /** What a screen reader is told. */
 export function spokenVerdict(answer) {
     if (isUnknown(answer))
-        return `${UNKNOWN}. Nearest label ${answer.label}, ${percent(answer.score)}`;
+        return `${UNKNOWN}. ${nearestWord(answer)} ${answer.label}, ${scoreText(answer)}`;
     const word = DECISIONS[answer.decision]?.word ?? answer.decision;
-    return [headlineOf(answer), ...Number.isFinite(answer.score) && !answer.set ? [percent(answer.score)] : [],
-        ...word === undefined ? [] : [word]].join(', ');
+    return [headlineOf(answer),
+        ...Number.isFinite(answer.score) && !answer.set ? [scoreText(answer)] : [], ...word === undefined ? [] : [word]].join(', ');
 }
 
 /** A word with its sign; null: nothing was decided. A decision that this page does not know is one

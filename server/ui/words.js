@@ -26,6 +26,7 @@ export function unitsOf(text, last) {
     return units;
 }
 
+/** Code points that excerpts reach to. */
 function lastOf(excerpts) {
     return excerpts.reduce((last, excerpt) => Math.max(last, excerpt.end), 0);
 }
@@ -152,6 +153,14 @@ function ranksOf(words) {
     return ranks;
 }
 
+/** A text with its words shaded by relevance. @returns {{body: Element, elements: Element[]}} */
+export function wordsBody(text, words, title) {
+    const units = unitsOf(text, lastOf(words));
+    const body = el('div', { class: 'words', id: 'words', role: 'group', dir: 'ltr',
+        'aria-label': title }, ...pieces(text, words, units));
+    return { body, elements: [...body.querySelectorAll('.word')] };
+}
+
 /**
  * @param {string} text  as it was sent
  * @param {{words: {start: number, end: number, relevance: number}[], spans: object[],
@@ -163,9 +172,7 @@ export function shadedWords(text, explanation) {
     const ranks = ranksOf(words);
     const rest = 'Point at a word, or walk with the arrow keys, to read its share.';
     const readout = el('p', { class: 'hint readout', 'aria-live': 'polite' }, rest);
-    const body = el('div', { class: 'words', id: 'words', role: 'group', dir: 'ltr',
-        'aria-label': 'Words by relevance' }, ...pieces(text, words, units));
-    const elements = [...body.querySelectorAll('.word')];
+    const { body, elements } = wordsBody(text, words, 'Words by relevance');
     const go = walk(body, elements, (index) => {
         if (index >= 0)
             readout.textContent = `“${elements[index].textContent}”: ` +

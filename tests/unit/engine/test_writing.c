@@ -317,6 +317,54 @@ START_TEST(options_of_writing_are_obeyed_or_refused_by_name)
 }
 END_TEST
 
+/* The error of a source, of ERR_UNUSABLE or none. */
+static const char *refusal(struct writing_fixture *f, const struct engine_source *source)
+{
+    struct engine_input input;
+    f->err = (struct err){0};
+    const enum err_code code = engine_prepare(f->model, source, NULL, &f->arena, &input, &f->err);
+    ck_assert(code == ERR_OK || code == ERR_UNUSABLE);
+    return code == ERR_OK ? NULL : f->err.text;
+}
+
+START_TEST(what_is_told_of_a_model_is_what_requests_may_ask_for)
+{
+    unsigned languages = 0;
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        struct engine_writing writing = {.asked = generation_request_empty};
+        writing_fixture_open(&f, writing_names[m]);
+        const struct engine_info *info = engine_describe(f.model);
+        if (info->kind == ENGINE_TEXT) {
+            const struct engine_source *source = text_source_with("a die", .writing = &writing);
+            const struct engine_writes *writes = info->writes;
+            writing.asked.max_new_tokens = writes->new_tokens_max;
+            ck_assert_ptr_null(refusal(&f, source));
+            writing.asked.max_new_tokens++;
+            ck_assert_ptr_nonnull(refusal(&f, source));
+            ck_assert_uint_le(writes->config->new_max, writes->new_tokens_max);
+            writing.asked = generation_request_empty;
+            const char **const asked[] = {&writing.source_language, &writing.target_language};
+            const char *const *const told[] = {writes->source_languages, writes->target_languages};
+            const unsigned counts[] = {writes->source_language_count,
+                                       writes->target_language_count};
+            for (unsigned side = 0; side < 2; side++) {
+                for (unsigned i = 0; i < counts[side]; i++, languages++) {
+                    *asked[side] = told[side][i];
+                    ck_assert_msg(refusal(&f, source) == NULL, "%s: %s", writing_names[m],
+                                  f.err.text);
+                }
+                *asked[side] = "none of them";
+                ck_assert_ptr_nonnull(refusal(&f, source));
+                *asked[side] = NULL;
+            }
+        }
+        writing_fixture_close(&f);
+    }
+    ck_assert_uint_gt(languages, 100);
+}
+END_TEST
+
 START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
 {
     struct writing_fixture f = {0};
@@ -327,12 +375,53 @@ START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
     ck_assert_msg(strstr(f.err.text, "class_prior") != NULL, "%s", f.err.text);
     f.err = (struct err){0};
     if (getenv("ATTND_GOLDEN") == NULL) { /* the directory is ours */
-        tempdir_write(&f.dir, "attnd.json", "{}", 2);
+        static const char settings[] = "{\"class_codes\": {}}";
+        tempdir_write(&f.dir, "attnd.json", settings, sizeof settings - 1);
         const struct engine_options plain = {.writes_texts = true};
         ck_assert_int_eq(engine_open(&f.model, dir, &plain, &f.err), ERR_UNSUPPORTED);
-        ck_assert_msg(strstr(f.err.text, "attnd.json") != NULL, "%s", f.err.text);
+        ck_assert_msg(strstr(f.err.text, "attnd.json: $.class_codes") != NULL, "%s", f.err.text);
     }
     tempdir_close(&f.dir);
+}
+END_TEST
+
+/* The first case's answer, with this attnd.json. */
+static struct judgement judge(const char *settings, float *confidence)
+{
+    struct writing_fixture f;
+    struct engine_input input;
+    writing_fixture_open_with(&f, "t5-0", settings);
+    const struct engine_result result = write_one(&f, doc_array_item(f.cases, 0), 1, false, &input);
+    *confidence = result.texts[0].confidence;
+    double sum = 0;
+    for (unsigned t = 0; t < result.texts[0].count; t++)
+        sum += (double)result.texts[0].probabilities[t];
+    if (strstr(settings, "scale") == NULL)
+        ck_assert_double_eq_tol((double)*confidence, exp(sum), 1e-6);
+    writing_fixture_close(&f);
+    return result.judgement;
+}
+
+START_TEST(texts_are_judged_by_their_confidence)
+{
+    float confidence, other;
+    struct judgement judgement = judge("{}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert(judgement.uncalibrated);
+    judgement = judge("{\"uncalibrated\": \"auto\"}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
+    judgement = judge("{\"thresholds\": {\"text\": 0.001}}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
+    judgement = judge("{\"thresholds\": {\"text\": 0.999}}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert_float_eq_tol(judgement.score, confidence, 1e-7f);
+    ck_assert_float_eq_tol(judgement.threshold, 0.999f, 1e-7f);
+    judgement = judge("{\"thresholds\": {\"text\": null}}", &confidence);
+    ck_assert(judgement.never);
+    judge("{\"confidence\": {\"scale\": 1, \"shift\": 2}}", &other);
+    ck_assert_double_eq_tol(
+        (double)other, 1 / (1 + exp(-(log((double)confidence / (1 - (double)confidence)) + 2))),
+        1e-6);
 }
 END_TEST
 
@@ -349,10 +438,12 @@ START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 }
 END_TEST
 
-SUITE("writing", texts_are_those_of_generate, teaching_gives_the_recorded_probabilities,
+SUITE("writing", texts_are_those_of_generate, texts_are_judged_by_their_confidence,
+      teaching_gives_the_recorded_probabilities,
       alignments_have_the_pieces_of_the_text_and_all_weights,
       alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
+      what_is_told_of_a_model_is_what_requests_may_ask_for,
       what_a_model_that_writes_cannot_obey_is_refused_by_name,
       a_program_that_answers_no_texts_refuses_the_model)

@@ -1,0 +1,84 @@
+/* The options of a model that writes texts, within the limits that the model tells. An empty field
+ * is as the checkpoint sets it. */
+import { el } from './dom.js';
+import { integer } from './format.js';
+
+/* usual, most: members of what the model tells (`writes` of GET /models). */
+const NUMBERS = [
+    { name: 'max_new_tokens', label: 'Tokens at most', usual: 'max_new_tokens',
+        most: 'new_tokens_max' },
+    { name: 'num_beams', label: 'Beams', usual: 'num_beams', most: 'num_beams_max' },
+    { name: 'num_return_sequences', label: 'Texts', usual: 'num_return_sequences',
+        most: 'num_beams_max' },
+];
+
+const LANGUAGES = [
+    { name: 'source_language', label: 'From language', codes: 'source_languages' },
+    { name: 'target_language', label: 'Into language', codes: 'target_languages' },
+];
+
+function idOf(name) {
+    return name.replaceAll('_', '-');
+}
+
+export class WritingFields {
+    /**
+     * @param {HTMLElement} root
+     * @param {() => void} changed
+     */
+    constructor(root, changed) {
+        this.root = root;
+        this.changed = changed;
+        this.model = undefined;
+        this.numbers = [];
+        this.languages = [];
+    }
+
+    /** @param {object} [model]  as GET /models has it; of another task: there is nothing to choose */
+    show(model) {
+        this.root.hidden = model?.writes === undefined;
+        if (model === this.model)
+            return;
+        this.model = model?.writes === undefined ? undefined : model;
+        this.numbers = this.model === undefined ? [] : NUMBERS.map((one) => this.number(one));
+        this.languages = this.model === undefined ? []
+            : LANGUAGES.filter(({ codes }) => model.writes[codes].length > 0)
+                .map((one) => this.language(one));
+        this.root.replaceChildren(...[...this.numbers, ...this.languages].flatMap((field) =>
+            [el('label', { for: field.id }, field.dataset.label), field]));
+    }
+
+    number({ name, label, usual, most }) {
+        const { writes } = this.model;
+        return el('input', { id: idOf(name), name, type: 'number', min: 1, max: writes[most],
+            step: 1, inputmode: 'numeric', autocomplete: 'off', placeholder: writes[usual],
+            'data-label': label, change: () => this.changed() });
+    }
+
+    language({ name, label, codes }) {
+        return el('select', { id: idOf(name), name, 'data-label': label,
+            change: () => this.changed() },
+        el('option', { value: '' }, 'As the model has it'),
+        ...this.model.writes[codes].map((code) => el('option', { value: code }, code)));
+    }
+
+    /** What is chosen for a model, as members of a request. */
+    values(model) {
+        return model !== this.model ? {} : Object.fromEntries([...this.numbers, ...this.languages]
+            .filter(({ value }) => value !== '').map((field) =>
+                [field.name, field.type === 'number' ? Number(field.value) : field.value]));
+    }
+
+    /** Why the server would refuse what is chosen for a model; '': it would not. */
+    lack(model) {
+        if (model === undefined || model !== this.model)
+            return '';
+        const wrong = this.numbers.find((field) => !field.checkValidity());
+        if (wrong !== undefined)
+            return `${wrong.dataset.label}: a number from 1 to ${integer(Number(wrong.max))}.`;
+        const { num_beams: beams = this.model.writes.num_beams,
+            num_return_sequences: texts = 1 } = this.values(model);
+        return texts <= beams ? '' : `${integer(texts)} texts need ${integer(texts)} beams or ` +
+            `more; there ${beams === 1 ? 'is 1' : `are ${integer(beams)}`}.`;
+    }
+}
