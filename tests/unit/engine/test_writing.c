@@ -318,9 +318,9 @@ START_TEST(options_of_writing_are_obeyed_or_refused_by_name)
 END_TEST
 
 /* The error of a source, of ERR_UNUSABLE or none. */
-static const char *refusal(struct fixture *f, const struct engine_source *source)
+static const char *refusal(struct writing_fixture *f, const struct engine_source *source)
 {
-    struct engine_input input;
+    struct engine_input input = {0};
     f->err = (struct err){0};
     const enum err_code code = engine_prepare(f->model, source, NULL, &f->arena, &input, &f->err);
     ck_assert(code == ERR_OK || code == ERR_UNUSABLE);
@@ -330,10 +330,10 @@ static const char *refusal(struct fixture *f, const struct engine_source *source
 START_TEST(what_is_told_of_a_model_is_what_requests_may_ask_for)
 {
     unsigned languages = 0;
-    for (size_t m = 0; m < NAMES; m++) {
-        struct fixture f;
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
         struct engine_writing writing = {.asked = generation_request_empty};
-        setup(&f, names[m]);
+        writing_fixture_open(&f, writing_names[m]);
         const struct engine_info *info = engine_describe(f.model);
         if (info->kind == ENGINE_TEXT) {
             const struct engine_source *source = text_source_with("a die", .writing = &writing);
@@ -351,14 +351,15 @@ START_TEST(what_is_told_of_a_model_is_what_requests_may_ask_for)
             for (unsigned side = 0; side < 2; side++) {
                 for (unsigned i = 0; i < counts[side]; i++, languages++) {
                     *asked[side] = told[side][i];
-                    ck_assert_msg(refusal(&f, source) == NULL, "%s: %s", names[m], f.err.text);
+                    ck_assert_msg(refusal(&f, source) == NULL, "%s: %s", writing_names[m],
+                                  f.err.text);
                 }
                 *asked[side] = "none of them";
                 ck_assert_ptr_nonnull(refusal(&f, source));
                 *asked[side] = NULL;
             }
         }
-        drop(&f);
+        writing_fixture_close(&f);
     }
     ck_assert_uint_gt(languages, 100);
 }
