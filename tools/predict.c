@@ -468,7 +468,7 @@ static void report(const struct predict *predict, unsigned index, const struct e
     doc_free(problem);
 }
 
-/* Where no text obeys the rules there is none to explain. */
+/* No text that obeys the rules: nothing is explained. */
 static bool is_explained(const struct predict *predict)
 {
     const struct engine_result *result = &predict->result;
