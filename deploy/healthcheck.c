@@ -108,7 +108,8 @@ static const char *ask(int fd, struct tls_stream *stream)
         ssize_t n = stream != NULL ? tls_stream_recv(stream, line + got, room)
                                    : recv(fd, line + got, room, 0);
         if (n <= 0)
-            return "no answer";
+            return stream != NULL ? "no answer"
+                                  : "no answer in plain HTTP; for TLS give --ca-file FILE";
         got += (size_t)n;
     }
     return strcmp(line, "HTTP/1.1 200") == 0 ? NULL : "not ready";
@@ -138,7 +139,7 @@ static const char *ask_tls(int fd, const char *ca_file, struct err *err)
 static const char *check(const struct target *target, struct err *err)
 {
     if (target->path == NULL && target->port == 0)
-        return "no such port";
+        return "the port must be a whole number from 1 to 65535";
     int fd = socket(target->path != NULL ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return "no socket";

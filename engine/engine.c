@@ -271,7 +271,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->version = spec->version;
     info->dtype = precision_name(choice->precision);
     info->linear_backend = choice->encoder->name;
-    const char *kernel = model->stacks[0].weights.layers[0].qkv.kernel;
+    const char *kernel = model->stacks[0].weights.layers[0].mlp_in.kernel;
     info->kernels = kernel != NULL ? kernel : model->stacks[0].kernels->name;
     info->scores = scores[spec->scores];
     info->temperature = spec->temperature;
@@ -288,7 +288,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->feature_size = spec_row(spec);
     info->classifier_size = spec_features(spec);
     info->intermediate_size = spec->intermediate;
-    info->image_height = info->image_width = spec->image_size;
+    info->image_height = spec->image_size.height;
+    info->image_width = spec->image_size.width;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
     describe_texts(model);
@@ -362,18 +363,22 @@ static enum err_code open_pair(struct engine_model *model, const char *dir,
 {
     struct stack *source = &model->stacks[0], *target = &model->stacks[1];
     if (!options->writes_texts)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "config.json: the model writes texts; attnd-predict answers with it, this "
-                       "program does not yet");
+        return err_set(err, ERR_UNSUPPORTED, "config.json: the model writes texts: %s",
+                       options->instead != NULL ? options->instead
+                                                : "attnd, attnd-predict, attnd-batch and "
+                                                  "attnd-stream answer with it");
     if (options->token_pruning != NULL && strcmp(options->token_pruning, "none") != 0)
         return err_set(err, ERR_UNSUPPORTED, "token_pruning: not of a model that writes texts");
     if (options->class_prior != NULL)
         return err_set(err, ERR_UNSUPPORTED, "class_prior: not of a model that writes texts");
     if (choose(choice, options, err) || pair_spec_read(&source->spec, &target->spec, dir, err) ||
+        pair_spec_read_settings(&source->spec, dir, &model->arena, err) ||
         dtype_choice_pin(choice, options->linear_backend, &source->spec, err) ||
         pipeline_fit(&source->spec, dir, err) ||
         pipeline_open(&source->pipeline, &source->spec, dir, err))
         return err->code;
+    if (options->takes_uncalibrated)
+        policy_trust(&source->spec.policy);
     model->stack_count = 2;
     target->pipeline.spec = &target->spec;
     if (tokenizer_open_target(&target->pipeline.tokenizer, dir, spec_tokens_max(&target->spec),

@@ -24,6 +24,7 @@
 #include "engine/explain/explanation.h"
 #include "engine/generate/generation_config.h"
 #include "engine/model/input.h"
+#include "engine/vision/region.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -52,7 +53,8 @@ struct engine_options {
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
                                    attnd.json says nothing of it: decide/policy.h */
     bool writes_texts;          /* the caller answers models of ENGINE_GENERATE; else they are
-                                   refused by name */
+                                   refused by name, with */
+    const char *instead;        /* this advice; NULL: the programs that answer */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
     const struct engine_model *copy_of; /* one that is open, of the same directory and options: its
                                            dtype is taken, and not measured again; NULL: none */
@@ -136,8 +138,9 @@ struct engine_info {
                                  size, twice that, or a projection's; the rest is a mean */
     unsigned tokens_max;       /* longest sequence of any kind, special tokens included */
     unsigned vocab_size;       /* texts; 0: it reads none */
-    unsigned image_height, image_width, patch_size; /* images; 0 for texts */
-    unsigned views;             /* images: that an answer is the mean over; 0 for texts */
+    unsigned image_height, image_width; /* images; 0 for texts */
+    struct extent patch_size;           /* images; 0 x 0 for texts */
+    unsigned views;                     /* images: that an answer is the mean over; 0 for texts */
     unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */
     double token_share;         /* how many of them do */
     bool reads_pairs;           /* of texts: a second one with the first */
@@ -378,6 +381,7 @@ struct engine_need {
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
     size_t written;   /* generate: bytes of all texts that are answered, at most */
+    unsigned written_tokens; /* and tokens of each of them */
 };
 struct engine_need engine_need(const struct engine_model *model,
                                const struct engine_source *source);
@@ -393,6 +397,11 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
 /* Replaces the session's pool, by one of at most the size of the pool that it was opened on. */
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
+/* Has `between` called between two layers of each step, on the thread of engine_step, where other
+ * sessions may run on the same pool: so inputs of other models need not wait for a whole step.
+ * NULL: nothing is called. */
+void engine_session_let_in(struct engine_session *session, void (*between)(void *context),
+                           void *context);
 
 /* A text that was written. */
 struct engine_text {
@@ -401,6 +410,7 @@ struct engine_text {
     const int32_t *ids; /* [count] without the start; the end, if there is one, is the last */
     const float *probabilities; /* [count] natural logarithms; 0 where a token was forced */
     unsigned count;
+    float confidence;       /* probability of the whole text, calibrated: decide/policy.h */
     float score;            /* sum of the logarithms / count^length_penalty, as transformers */
     const float *alignment; /* [count][tokens of the input] attention of each token to the source,
                                mean over heads and layers; NULL: not wanted */
@@ -492,6 +502,35 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
  * are made here, by any thread; engine_need counts them in its answer. ERR_NO_MEMORY. */
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err);
+/* True if the text has all the tokens that it may have: its length ended it, whatever is last. */
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text);
+/* The characters that a token adds to a text, whole ones, which go to the token that ends them. The
+ * string of a special token is not in the text. */
+struct engine_piece {
+    unsigned index;
+    int32_t id;
+    const char *text; /* [len] UTF-8, the arena's, or of a special token the model's */
+    size_t len;
+    bool is_special;
+};
+/* The place in a text up to which its pieces are taken; zeros at first. */
+struct engine_pieces {
+    unsigned first, told, next;
+};
+/* Takes the next token of a text that greedy search writes (num_beams 1), if there is one
+ * (*is_there). Between two steps and after the last, when engine_result_texts was called; by the
+ * owner of the result. engine_pieces_bytes bounds what all of a text take. ERR_NO_MEMORY. */
+enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
+                                struct arena *arena, struct engine_piece *out, bool *is_there,
+                                struct err *err);
+/* 0: the search of this input has several hypotheses, of which none is the text before its end. */
+size_t engine_pieces_bytes(const struct engine_input *input);
+/* Takes all of a text: *out [text->count]. The arena holds these, and no more bytes than the text.
+ * ERR_NO_MEMORY. */
+enum err_code engine_text_pieces(const struct engine_model *model, const struct engine_text *text,
+                                 const struct engine_piece **out, struct arena *arena,
+                                 struct err *err);
+
 /* Rows that the model answers an input with; 0: its head answers the whole input. */
 unsigned engine_rows(const struct engine_model *model, const struct engine_input *input);
 

@@ -2,12 +2,9 @@
 #include "engine/engine_state.h"
 #include "engine/explain/patches.h"
 #include "engine/explain/words.h"
-#include "engine/text/tokenizer.h"
-
-#include <string.h>
 
 enum {
-    PIECE_BYTES = 512, /* of a token's text, decoded twice with those before it */
+    PIECE_BYTES = 512, /* of a token's text */
     NUMBER_BYTES = 160 /* of a weight: the number, and as JSON's tree and text */
 };
 
@@ -15,40 +12,6 @@ size_t engine_align_bytes(const struct engine_input *input)
 {
     const size_t tokens = engine_write_tokens_max(input);
     return tokens * (PIECE_BYTES + (size_t)input->tokens * NUMBER_BYTES);
-}
-
-/* ---- the text of each token ---- */
-
-/* Ends in U+FFFD: the character is not whole yet. */
-static bool is_cut(const char *text, size_t len)
-{
-    return len >= 3 && memcmp(text + len - 3, "\xEF\xBF\xBD", 3) == 0;
-}
-
-/* Finds what each token adds. A decoder may change a text at its start, and a character may take
- * several tokens: so a piece is what `ids` from a token before it on have more, and it goes to the
- * token that completes its characters. */
-static enum err_code take_pieces(const struct tokenizer *tokenizer, const struct engine_text *text,
-                                 struct aligned_token *out, struct arena *arena, struct err *err)
-{
-    const char *before = "", *after;
-    size_t before_len = 0, after_len;
-    unsigned first = 0, told = 0; /* tokens behind which decoding begins, and that are told */
-    for (unsigned t = 0; t < text->count; t++) {
-        out[t].text = "";
-        if (tokenizer_decode(tokenizer, text->ids + first, t + 1 - first, true, &after, &after_len,
-                             arena, err) ||
-            tokenizer_decode(tokenizer, text->ids + first, told - first, true, &before, &before_len,
-                             arena, err))
-            return err->code;
-        if (after_len <= before_len || (is_cut(after, after_len) && t + 1 < text->count))
-            continue;
-        out[t].text = after + before_len;
-        out[t].len = after_len - before_len;
-        first = told;
-        told = t + 1;
-    }
-    return ERR_OK;
 }
 
 /* ---- the weights ---- */
@@ -127,14 +90,19 @@ enum err_code engine_align(const struct engine_model *model, const struct engine
                            const struct engine_text *text, struct arena *arena,
                            struct explanation *out, struct err *err)
 {
+    const struct engine_piece *pieces;
     struct aligned_token *aligned = arena_alloc_array(arena, text->count + 1u, sizeof *aligned);
     *out = (struct explanation){.method = EXPLAIN_ALIGNMENT};
     if (aligned == NULL)
         return err_no_memory(err, text->count * sizeof *aligned);
     out->aligned = aligned;
     out->aligned_count = text->count;
-    if (take_pieces(model->stacks[1].pipeline.tokenizer, text, aligned, arena, err))
+    if (engine_text_pieces(model, text, &pieces, arena, err))
         return err->code;
+    for (unsigned t = 0; t < text->count; t++) {
+        aligned[t].text = pieces[t].text;
+        aligned[t].len = pieces[t].is_special ? 0 : pieces[t].len;
+    }
     return input->kind == ENGINE_TEXT ? align_words(input, text, aligned, arena, out, err)
                                       : align_patches(model, input, text, aligned, arena, out, err);
 }

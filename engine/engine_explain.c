@@ -88,11 +88,18 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
 {
     const unsigned windows = engine_input_windows(input);
     const struct capture_wish wish = wish_of(model, input, options);
+    static const char *const unexplained[] = {[ENGINE_CLASSIFY] = NULL,
+                                              [ENGINE_REGRESS] = NULL,
+                                              [ENGINE_EMBED] = "a vector",
+                                              [ENGINE_TAG] = "parts of the text",
+                                              [ENGINE_ANSWER] = "parts of the text",
+                                              [ENGINE_FILL] = "words for masked tokens",
+                                              [ENGINE_SPARSE] = "a sparse vector"};
     if (model->info.task == ENGINE_GENERATE || options->method == EXPLAIN_ALIGNMENT)
         return check_alignment(model, options, err);
-    if (model->info.task != ENGINE_CLASSIFY && model->info.task != ENGINE_REGRESS)
+    if (unexplained[model->info.task] != NULL)
         return err_set(err, ERR_UNUSABLE, "explain: the model answers %s, which no method explains",
-                       model->info.task == ENGINE_EMBED ? "a vector" : "parts of the text");
+                       unexplained[model->info.task]);
     if (check_layer(model, options, err) || check_statistics(model, options, err))
         return err->code;
     struct capture *captures = arena_alloc_array(arena, windows, sizeof *captures);
@@ -225,7 +232,7 @@ static enum err_code explain_text(const struct engine_input *input, const float 
 /* The maps of all views, turned back, into that of the first, which is not turned. */
 static void add_views(const struct spec *spec, const struct engine_input *input, float *relevance)
 {
-    const unsigned across = spec_grid(spec).side, specials = spec_image_specials(spec);
+    const unsigned across = spec_grid(spec).image.width, specials = spec_image_specials(spec);
     float *sum = relevance + specials;
     for (unsigned v = 1; v < engine_input_windows(input); v++) {
         const float *view = relevance + input->window_offset[v] + specials;

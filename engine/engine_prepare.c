@@ -444,7 +444,7 @@ static struct engine_need need_of_image(const struct engine_model *model,
     if (image == NULL && (!image_probe(source->bytes, source->len, &width, &height) ||
                           (size_t)width * height > source->pixels_max))
         return (struct engine_need){0};
-    const size_t turned = views == 1 ? 0 : 3 * (size_t)spec->image_size * spec->image_size;
+    const size_t turned = views == 1 ? 0 : 3 * extent_area(spec->image_size);
     const size_t decoded = image == NULL ? image_decode_bytes(source->bytes, source->len) : 0;
     return (struct engine_need){
         .kept = pipeline_patches_bytes(&model->stacks[0].pipeline),

@@ -96,6 +96,17 @@ void engine_session_lend(struct engine_session *session, struct thread_pool *poo
         workspace_lend(&session->decoder.block, pool);
 }
 
+void engine_session_let_in(struct engine_session *session, void (*between)(void *context),
+                           void *context)
+{
+    for (unsigned i = 0; i < session->lane_count; i++) {
+        session->lanes[i].workspace.between = between;
+        session->lanes[i].workspace.between_context = context;
+    }
+    session->decoder.block.between = between;
+    session->decoder.block.between_context = context;
+}
+
 void engine_session_close(struct engine_session *session)
 {
     if (session == NULL)
@@ -225,7 +236,9 @@ static void finish(struct engine_session *session, const struct lane *lane,
     struct decoder_workspace *decoder = &session->decoder;
     const struct engine_model *model = model_of(session, input);
     result->features = head_features(&lane->stack->spec, lane->last, row);
-    const bool takes_rows = model->info.token_texts != NULL && result->rows != NULL;
+    /* rows that are the answer, not what spans or answers are made of */
+    const bool takes_rows = model->info.row_size > 0 && result->rows != NULL &&
+                            model->info.task != ENGINE_TAG && model->info.task != ENGINE_ANSWER;
     if (result->scores == NULL && result->vector == NULL && result->spans == NULL &&
         result->extraction == NULL && result->writer == NULL && !takes_rows)
         return;

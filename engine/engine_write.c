@@ -23,6 +23,8 @@ struct writer {
     float *layers; /* [beams][layers][source tokens] attention of a step's rows; NULL: not wanted */
     float *alignment; /* [slots][source tokens] its mean over layers, by the row's slot */
     bool has_begun;   /* the source is read */
+    enum input_doubt doubt;
+    int32_t *ids; /* [result->written] of greedy search, but for a last one that ends it */
     const struct writing_rules *rules; /* NULL: there are none, nor what follows */
     struct output_check check;
     char *room; /* [room_bytes] for a text that ends, while it is checked */
@@ -124,6 +126,20 @@ static enum err_code take_texts(struct engine_model *model, struct err *err)
         return ERR_OK;
     return tokenizer_additions(tokenizer, count, true, &first->bytes, &first->offset, &model->arena,
                                err);
+}
+
+bool engine_write_is_greedy(const struct engine_input *input)
+{
+    return input->writing->config.beams == 1;
+}
+
+const int32_t *engine_write_ids(const struct engine_result *result,
+                                const struct tokenizer **tokenizer, unsigned *count)
+{
+    const struct engine_text *text = result->text_count > 0 ? result->texts : result->rejected;
+    *tokenizer = result->writer->model->stacks[1].pipeline.tokenizer;
+    *count = text != NULL ? text->count : result->is_done ? 0 : result->written;
+    return text != NULL ? text->ids : result->writer->ids;
 }
 
 unsigned engine_write_tokens_max(const struct engine_input *input)
@@ -267,7 +283,10 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     out->rows = arena_alloc_array(arena, input->tokens, target->source * sizeof *out->rows);
     if (writer == NULL || memory == NULL || out->rows == NULL)
         return err_no_memory(err, cache);
-    *writer = (struct writer){.model = model};
+    *writer = (struct writer){.model = model, .doubt = engine_input_doubt(input)};
+    writer->ids = arena_alloc_array(arena, config->new_max, sizeof *writer->ids);
+    if (writer->ids == NULL)
+        return err_no_memory(err, config->new_max * sizeof *writer->ids);
     out->writer = writer;
     decoder_cache_place(&writer->cache, target, input->tokens, (unsigned)slots, memory);
     if (input->writing->aligns && !take_alignment(writer, target, config, arena))
@@ -296,6 +315,7 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
                                 (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
     const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
     need->written = config.sequences * text_bytes(model, &config);
+    need->written_tokens = config.new_max;
     need->answer = memory_sum(decoder_cache_bytes(target, tokens, slots),
                               generation_bytes(&config, target->vocab_size) +
                                   (tokens * target->source + aligned) * sizeof(float) +
@@ -372,6 +392,8 @@ static void run(struct packed *packed)
         result->task = ENGINE_GENERATE;
         result->written++;
         result->is_done = code != ERR_OK || generation_rows(writer->generation, &open) == 0;
+        if (!result->is_done)
+            writer->ids[result->written - 1] = (int32_t)open.row[0].token;
         const bool is_found =
             code == ERR_OK && result->is_done && generation_result(writer->generation, 0, &best);
         result->is_finite =
@@ -470,6 +492,8 @@ static enum err_code take_text(const struct writer *writer,
     *out = (struct engine_text){.ids = ids,
                                 .probabilities = logs,
                                 .count = found->count,
+                                .confidence = policy_confidence(
+                                    &writer->model->stacks[0].spec.policy, found->sum),
                                 .score = found->score,
                                 .alignment = alignment};
     return tokenizer_decode(writer->model->stacks[1].pipeline.tokenizer, ids, found->count, true,
@@ -491,6 +515,11 @@ static enum err_code take_rejected(struct engine_result *result, struct engine_t
     return ERR_OK;
 }
 
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text)
+{
+    return text->count >= input->writing->config.new_max;
+}
+
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err)
 {
@@ -507,7 +536,12 @@ enum err_code engine_result_texts(struct engine_result *result, struct arena *ar
             return err->code;
         result->text_count++;
     }
-    if (result->text_count == 0 && result->writer->rules != NULL)
-        return take_rejected(result, texts, arena, err);
+    if (result->text_count == 0 && result->writer->rules != NULL &&
+        take_rejected(result, texts, arena, err))
+        return err->code;
+    policy_judge_text(&result->writer->model->stacks[0].spec.policy, texts[0].confidence,
+                      result->writer->doubt, &result->judgement);
+    if (result->text_count == 0)
+        result->judgement.decision = result->rejected != NULL ? DECISION_REVIEW : DECISION_UNKNOWN;
     return ERR_OK;
 }

@@ -35,16 +35,17 @@ static const struct linear_backend *encoder_of(const struct precisions *precisio
     return encoder != NULL ? encoder : &linear_native[p];
 }
 
-/* Adds the numbers of the blocks' linear layers, and those that fill up their rows as held. */
+/* Adds the numbers of the blocks' linear layers, and their bytes with rows as held. */
 static void count_linear(const struct spec *spec, const struct linear_backend *encoder,
-                         size_t *linear, size_t *padding)
+                         size_t *linear, size_t *bytes)
 {
     struct tensor_walk walk = {.spec = spec, .head = spec->head};
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (row.part == TENSOR_WEIGHT && row.depth > 0 && !row.is_of_head) {
-            const size_t in = row.count / row.shape[0];
+            const struct linear_backend *backend = workspace_backend(spec, encoder, row.field);
             *linear += row.count;
-            *padding += row.shape[0] * (linear_held_row(encoder, in) - in);
+            *bytes += row.shape[0] * linear_held_row(backend, row.count / row.shape[0]) *
+                      precision_bytes(backend->precision);
         }
 }
 
@@ -58,10 +59,10 @@ static size_t weight_bytes(const struct spec *spec, const struct spec *target,
 {
     enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
     const bool has_windows = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
-    size_t numbers = 0, linear = 0, padding = 0;
-    count_linear(spec, encoder, &linear, &padding);
+    size_t numbers = 0, linear = 0, linear_bytes = 0;
+    count_linear(spec, encoder, &linear, &linear_bytes);
     if (target != NULL) {
-        count_linear(target, encoder, &linear, &padding);
+        count_linear(target, encoder, &linear, &linear_bytes);
         numbers += ((size_t)target->vocab_size + 64) * (target->hidden + 64); /* packed output */
         if (target->buckets > 0)
             numbers += relative_bias_floats(target->heads, spec_text_tokens(target));
@@ -84,8 +85,7 @@ static size_t weight_bytes(const struct spec *spec, const struct spec *target,
         numbers += relative_tables_floats(spec);
     if (spec->family->is_rotary)
         numbers += 2 * rotary_floats(spec_text_tokens(spec), spec->hidden / spec->heads);
-    const size_t bytes = (numbers - linear) * sizeof(float) +
-                         (linear + padding) * precision_bytes(encoder->precision);
+    const size_t bytes = (numbers - linear) * sizeof(float) + linear_bytes;
     return bytes + bytes / ROUNDING_SHARE + ROUNDING_BYTES;
 }
 
@@ -178,7 +178,8 @@ static enum err_code measure_target(struct engine_cost *out, const struct spec *
         most = larger(most,
                       decoder_workspace_bytes(target, encoder_of(&precisions, p), &sizes, threads));
     out->session_bytes += most;
-    out->model_bytes += tokenizer_bytes(tokenizer);
+    out->model_bytes +=
+        tokenizer_bytes(tokenizer) + 2 * tokenizer_additions_bytes(tokenizer, target->vocab_size);
     tokenizer_close(tokenizer);
     return ERR_OK;
 }

@@ -18,7 +18,7 @@ static enum err_code open_all(void *target, struct err *err)
     struct output_state state;
     if (batch_options_settle(options, err))
         return err->code;
-    options->remote.stop = options->sources.stop = cli_main_stop();
+    options->remote.stop = options->sources.stop = options->local.answers.stop = cli_main_stop();
     if (sources_open(&options->sources, options->text_field, options->image_field, err))
         return err->code;
     for (unsigned i = 0; i < options->sources.count; i++)
@@ -56,6 +56,7 @@ static void close_all(void *target)
     output_close(&program->output);
     local_model_close(&program->local);
     remote_server_close(&program->remote);
+    asking_close(&program->options.local.answers.asking);
     sources_close(&program->options.sources);
 }
 

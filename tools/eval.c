@@ -42,21 +42,6 @@ static enum err_code open_data(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code take_labels(struct eval *eval, struct err *err)
-{
-    if (eval_is_of_spans(eval))
-        return eval_spans_open(eval, err);
-    if (eval_is_of_vectors(eval))
-        return eval_vectors_open(eval, err);
-    if (eval_is_of_pairs(eval))
-        return eval_pairs_open(eval, err);
-    if (eval_is_of_numbers(eval))
-        return eval_numbers_open(eval, err);
-    if (eval->multi_label)
-        return eval_sets_open(eval, err);
-    return assessment_take(&eval->assessment, &eval->dataset, eval->data, err);
-}
-
 static enum err_code open_all(void *target, struct err *err)
 {
     struct eval *eval = target;
@@ -70,22 +55,15 @@ static enum err_code open_all(void *target, struct err *err)
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
         return err_prefix(err, "%s: ", eval->how.dir);
     eval->fields.kind = engine_describe(eval->assessment.model)->kind;
-    /* labels, or a number for each output */
-    eval->fields.labels_numbers = eval_is_of_numbers(eval) && !eval_is_of_vectors(eval);
-    eval->fields.labels_optional = eval_is_of_vectors(eval);
-    eval->fields.reads_spans = eval_is_of_spans(eval);
-    if (eval->fields.label_field == NULL || strcmp(eval->fields.label_field, "label") == 0)
-        eval->fields.label_other =
-            eval->multi_label ? "labels"
-            : eval_is_of_numbers(eval) || eval_is_of_vectors(eval) || eval_is_of_pairs(eval)
-                ? "value"
-                : NULL;
-    eval->fields.labels_many = eval->multi_label || eval->fields.labels_numbers;
+    eval_task_fields(eval, &eval->fields);
     if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE,
                        "--explain-fill is of images; removed words leave a text");
     const struct engine_info *info = engine_describe(eval->assessment.model);
-    if (open_data(eval, err) || take_labels(eval, err)) {
+    if (open_data(eval, err) ||
+        (eval_task_of(eval) != NULL
+             ? eval_task_open(eval, err)
+             : assessment_take(&eval->assessment, &eval->dataset, eval->data, err))) {
         if (!eval->multi_label && info->label_count > 1 && strcmp(info->scores, "sigmoid") == 0)
             fprintf(stderr, "attnd-eval: the model gives several labels an input, or none: "
                             "--multi-label measures them\n");
@@ -177,23 +155,13 @@ static enum err_code run_all(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-/* ---- output ---- */
-
 /* ---- main ---- */
 
 static enum err_code run(struct cli_run *run, struct err *err)
 {
     struct eval *eval = run->target;
-    if (eval_is_of_spans(eval))
-        return eval_spans_run(eval, err);
-    if (eval_is_of_vectors(eval))
-        return eval_vectors_run(eval, err);
-    if (eval_is_of_pairs(eval))
-        return eval_pairs_run(eval, err);
-    if (eval_is_of_numbers(eval))
-        return eval_numbers_run(eval, err);
-    if (eval->multi_label)
-        return eval_sets_run(eval, err);
+    if (eval_task_of(eval) != NULL)
+        return eval_task_run(eval, err);
     if (run_all(eval, err))
         return err->code;
     const struct report *report = &eval->assessment.report;

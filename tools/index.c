@@ -109,8 +109,8 @@ static const struct cli_option build_options[] = {
      .help = "Of a model that reads images and texts: the inputs are texts (default: images)."},
     CLI_ROW(TOOL, path, "out", "FILE", .is_required = true, .help = "Where the index is written."),
     CLI_ROW(TOOL, element, "element", "TYPE", .choices = "int8|int16", .fallback = "int16",
-            .help = "What a number takes: int8 half the memory, int16 all near ones in their right "
-                    "order."),
+            .help = "The numbers of the vectors: int8 takes half the memory, int16 keeps the order "
+                    "of near cases."),
     CLI_ROW(TOOL, similarity, "similarity", "NAME", .choices = "cosine|dot|euclidean|manhattan",
             .help = "How two vectors are compared (default: as the model says, else cosine)."),
     CLI_ROW(TOOL, dimensions, "dimensions", "N", .min = 1, .max = INDEX_DIMENSIONS_MAX,
@@ -215,6 +215,7 @@ static enum err_code open_model(struct index_tool *tool, struct err *err)
 {
     if (tool->threads == 0)
         tool->threads = cpu_quota_threads("");
+    tool->engine.instead = "an index needs vectors; take a model of embeddings or of labels";
     if (engine_open(&tool->model, tool->dir, &tool->engine, err))
         return err_prefix(err, "%s: ", tool->dir);
     tool->info = engine_describe(tool->model);

@@ -71,6 +71,70 @@ static void print_prior(const struct engine_info *info)
         printf("               %8.4f %%  %s\n", 100 * prior->expected[i], info->labels[i]);
 }
 
+/* Options of the checkpoint, which count where a request says nothing. */
+static void print_rules(const struct generation_config *config)
+{
+    static const char *const stopping[] = {
+        [STOPPING_ESTIMATED] = "ends when no text is likely to become better",
+        [STOPPING_EARLY] = "ends when as many texts are whole as beams",
+        [STOPPING_NEVER] = "ends when no text can become better"};
+    static const char more[] = "               ";
+    if (config->beams == 1)
+        printf("writes         up to %u tokens, the most probable one each time\n",
+               config->new_max);
+    else
+        printf("writes         up to %u tokens with %u beams; texts answered: %u\n%sscores "
+               "are divided by length^%g; it %s\n",
+               config->new_max, config->beams, config->sequences, more, config->length_penalty,
+               stopping[config->early_stopping]);
+    if (config->new_min > 0)
+        printf("%sat least %u tokens\n", more, config->new_min);
+    if (config->no_repeat > 0)
+        printf("%sno sequence of %u tokens twice\n", more, config->no_repeat);
+    if (config->first != generation_no_token)
+        printf("%stoken %u is the first\n", more, config->first);
+    if (config->last.count > 0)
+        printf("%stoken %u is the last of a text of full length\n", more, config->last.at[0]);
+    if (config->bad_word_count > 0)
+        printf("%sbanned sequences of tokens: %u\n", more, config->bad_word_count);
+    if (config->suppressed.count + config->suppressed_first.count > 0)
+        printf("%ssuppressed tokens: %u, and %u in the first place\n", more,
+               config->suppressed.count, config->suppressed_first.count);
+}
+
+/* Both sides of a model that reads languages by name have one vocabulary. */
+static void print_languages(const struct engine_writes *writes)
+{
+    if (writes->target_language_count == 0)
+        return;
+    printf("languages      %swritten:", writes->source_language_count > 0 ? "read and " : "");
+    for (unsigned i = 0; i < writes->target_language_count; i++)
+        printf("%s%s", i % 12 == 0 ? "\n               " : " ", writes->target_languages[i]);
+    putchar('\n');
+}
+
+static void print_writes(const struct engine_info *info)
+{
+    const struct engine_writes *writes = info->writes;
+    const struct generation_config *config = writes->config;
+    const double most = (double)info->tokens_max + (double)config->beams * config->new_max;
+    print_rules(config);
+    printf("limits         %u tokens in, %u out, %d beams\n", info->tokens_max,
+           writes->new_tokens_max, GENERATION_BEAMS_MAX);
+    printf(
+        "cache          %zu bytes for a token of the input, and for one of a beam: up to %.1f MB "
+        "for a text\n",
+        writes->cache_token_bytes, (double)writes->cache_token_bytes * most / 1e6);
+    print_languages(writes);
+}
+
+static void print_labels(const struct engine_info *info)
+{
+    printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
+    for (unsigned i = 0; i < info->label_count; i++)
+        printf("  %-5u        %s\n", i, info->labels[i]);
+}
+
 static enum err_code print_json(const struct engine_info *info, const char *digest,
                                 const struct selftest *selftest, struct err *err)
 {
@@ -103,22 +167,31 @@ static enum err_code print(const struct inspect *inspect, const struct engine_mo
         if (info->ngram_rows > 0)
             printf("n-grams        a table of %u rows beside the encoder\n", info->ngram_rows);
         if (info->kind == ENGINE_IMAGE)
-            printf("input          image, %u x %u pixels in patches of %u: %u tokens\n",
-                   info->image_width, info->image_height, info->patch_size, info->tokens_max);
+            printf("input          image, %u x %u pixels%s in patches of %s: %u tokens\n",
+                   info->image_height, info->image_width,
+                   info->image_height != info->image_width ? " (height x width)" : "",
+                   extent_text(info->patch_size).text, info->tokens_max);
         printf("preprocessing  %s\n", info->preprocessing);
         printf("encoder        %u layers, hidden size %u, %u heads, intermediate size %u\n",
                info->layers, info->hidden_size, info->heads, info->intermediate_size);
+        if (info->writes != NULL)
+            printf("decoder        %u layers, hidden size %u, %u heads, intermediate size %u, a "
+                   "vocabulary of %u\n",
+                   info->writes->layers, info->writes->hidden_size, info->writes->heads,
+                   info->writes->intermediate_size, info->writes->vocab_size);
         printf("parameters     %zu (%.1f MB as %s, stored as %s)\n", info->parameters,
                (double)info->weight_bytes / 1e6, info->dtype, info->stored_dtype);
         printf("version        %s\ndigest         %s\n", info->version, digest);
-        print_decisions(info);
+        if (info->writes == NULL)
+            print_decisions(info);
         print_prior(info);
         if (selftest != NULL)
             printf("self-test      %u cases, scores within %g\n", selftest_count(selftest),
                    selftest_tolerance(selftest, info->dtype));
-        printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
-        for (unsigned i = 0; i < info->label_count; i++)
-            printf("  %-5u        %s\n", i, info->labels[i]);
+        if (info->writes != NULL)
+            print_writes(info);
+        else
+            print_labels(info);
         if (info->task == ENGINE_EMBED)
             printf("vectors        %u numbers, similarity %s, %u prompts\n", info->vector_size,
                    info->similarity, info->prompt_count);
@@ -139,7 +212,7 @@ static enum err_code inspect_model(void *target, struct err *err)
     struct engine_model *model;
     if (inspect->dir == NULL)
         return err_set(err, ERR_UNUSABLE, "DIR is missing; --help shows the usage");
-    if (engine_open(&model, inspect->dir, &(struct engine_options){0}, err))
+    if (engine_open(&model, inspect->dir, &(struct engine_options){.writes_texts = true}, err))
         return err_prefix(err, "%s: ", inspect->dir);
     print(inspect, model, err);
     engine_close(model);

@@ -18,6 +18,7 @@ enum {
     PAUSE_MS = 50,
     DOUBLINGS = 6,
     FIRST_MESSAGES = 64, /* size of a batch before the speed is known */
+    FIRST_TEXTS = 4,     /* the same of texts to write: each may take seconds */
     NS_PER_US = 1000
 };
 
@@ -163,7 +164,8 @@ static void measure(struct program *program)
  * a failure that only a new process mends. */
 static enum err_code answer_all(struct program *program, struct err *err)
 {
-    program->room = FIRST_MESSAGES;
+    const bool writes = engine_describe(program->model.engine)->task == ENGINE_GENERATE;
+    program->room = writes ? FIRST_TEXTS : FIRST_MESSAGES;
     while (!atomic_load(program->stop) && gather(program, err) == ERR_OK) {
         if (stream_batch_count(program->batch) > 0 && finish(program, err))
             break;

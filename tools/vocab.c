@@ -75,11 +75,11 @@ static const struct cli_option build_options[] = {
     {.name = "pair-min",
      COUNT(pair_min),
      .fallback = "2",
-     .help = "Merges only what meets so often."},
+     .help = "Merges only pieces that stand side by side so often."},
     {.name = "character-min",
      COUNT(character_min),
      .fallback = "10",
-     .help = "Takes other than ASCII characters seen so often."},
+     .help = "Keeps a character outside ASCII only if it occurs so often."},
     CLI_ROW_TEXT_FIELD(struct vocab, fields.text_field),
 };
 
@@ -99,7 +99,7 @@ static const struct cli_option trim_options[] = {
     {.name = "keep-min",
      COUNT(keep_min),
      .fallback = "1",
-     .help = "Keeps pieces used so often; 1 changes no answer."},
+     .help = "Keeps pieces that the texts use so often; 1 changes no answer."},
     {.name = "without-numbers",
      FIELD(without_numbers),
      .help = "Drops pieces with digits: a word that has one becomes [UNK]."},

@@ -117,10 +117,35 @@ static json_t *sorted_predictions(const struct answer *answer, unsigned rows_max
     return whole(rows, failed);
 }
 
+/* The same of a text that was written. */
+static json_t *reason_of_text(const struct answer *answer)
+{
+    const struct engine_result *result = &answer->result;
+    const struct judgement *judgement = &result->judgement;
+    if (result->text_count == 0)
+        return json_sprintf(result->rejected != NULL
+                                ? "no text was found that obeys the rule %s: the best one that "
+                                  "does not is in `rejected`"
+                                : "no text was found that obeys the rule %s",
+                            result->broken_rule);
+    if (judgement->uncalibrated)
+        return json_string_nocheck("the model is not calibrated: it has no threshold");
+    if (judgement->truncated)
+        return json_string_nocheck("the text is longer than the model reads: its end was not read");
+    if (judgement->coloured)
+        return json_string_nocheck("this picture has colours, and the model learnt grey pictures");
+    if (judgement->never)
+        return json_string_nocheck("all texts go to a person: attnd.json says so");
+    return json_sprintf("the text has confidence %.9g, below the threshold %.9g",
+                        (double)judgement->score, (double)judgement->threshold);
+}
+
 /* A sentence that tells a person why the decision is not auto. */
 static json_t *reason_of(const struct answer *answer)
 {
     const struct judgement *judgement = &answer->result.judgement;
+    if (answer->result.task == ENGINE_GENERATE)
+        return reason_of_text(answer);
     const char *label = answer->info->labels[judgement->label];
     double score = (double)judgement->score;
     double threshold = (double)judgement->threshold;
@@ -497,12 +522,15 @@ static void add_texts(struct builder *reply, const struct answer *answer)
         add(reply, "broken_rule", json_string(result->broken_rule));
         if (result->rejected != NULL)
             add(reply, "rejected", written(result->rejected));
+        add_judgement(reply, answer);
         return;
     }
     json_t *others = result->text_count > 1 ? json_array() : NULL;
     bool failed = result->text_count > 1 && others == NULL;
     add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
     add(reply, "score", json_real((double)result->texts[0].score));
+    add(reply, "confidence", json_real((double)result->texts[0].confidence));
+    add_judgement(reply, answer);
     for (unsigned i = 1; !failed && i < result->text_count; i++)
         append(others, &failed, written(&result->texts[i]));
     if (result->text_count > 1)
@@ -671,13 +699,21 @@ static const char *task_name(const struct engine_info *info)
     return names[info->task];
 }
 
+/* Returns a number for squares, else [height, width], as config.json has them. */
+static struct json_t *patch_size(struct extent patch)
+{
+    if (extent_is_square(patch))
+        return json_integer(patch.width);
+    return json_pack("[i, i]", (int)patch.height, (int)patch.width);
+}
+
 /* The members of a model that depend on what it reads. */
 static void add_reading(struct builder *model, const struct engine_info *info)
 {
     if (engine_reads(info, ENGINE_IMAGE)) {
         add_count(model, "image_height", info->image_height);
         add_count(model, "image_width", info->image_width);
-        add_count(model, "patch_size", info->patch_size);
+        add(model, "patch_size", patch_size(info->patch_size));
         add_count(model, "views", info->views);
     }
     if (engine_reads(info, ENGINE_TEXT)) {

@@ -6,13 +6,21 @@
 
 #include "engine/engine.h"
 
+#include <stdint.h>
+
+/* Labels of a model whose sets are kept as bits, and bytes of all their texts: all bits of a word
+ * stand for no set, and a line of the audit log has room for three sets. */
+enum { OUTCOME_SET_LABELS = 63, OUTCOME_SET_BYTES = 2048 };
+
 /* Strings are the model's, the judgement is the result's. */
 struct answer_outcome {
-    const char *label;                 /* NULL: the answer is no label */
-    unsigned label_index;              /* of `label` among the model's labels */
-    const char *number_name;           /* of `number`: "score" or "value"; NULL: the answer has
+    bool is_set;             /* several labels may hold, and the model is within both limits */
+    uint64_t set;            /* bit i: label i of the model's labels scores at least 0.5 */
+    const char *label;       /* NULL: the answer is no label */
+    unsigned label_index;    /* of `label` among the model's labels */
+    const char *number_name; /* of `number`: "score" or "value"; NULL: the answer has
                                           neither label nor number (a vector, spans) */
-    float number;                      /* the label's score, or the answer itself */
+    float number;            /* the label's score, or the answer itself */
     const struct judgement *judgement; /* NULL: nothing was decided */
 };
 

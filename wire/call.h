@@ -30,7 +30,7 @@ enum { CALL_PLACE_BYTES = 64 };
  * tell whether a second text follows from a first one; those that Hugging Face's clients know;
  * those that answer questions; those of sparse vectors; those that read texts, whose tokens alone
  * are told (WISH_TOKENS), or that are not asked at all (WISH_NOTHING); those with past inputs,
- * which alone are told. */
+ * which alone are told; those that write texts. */
 enum predict_wish {
     WISH_ANY,
     WISH_WHOLE,
@@ -43,7 +43,8 @@ enum predict_wish {
     WISH_SPARSE,
     WISH_TOKENS,
     WISH_NOTHING,
-    WISH_SIMILAR
+    WISH_SIMILAR,
+    WISH_TEXT
 };
 
 struct predict_call {
@@ -65,6 +66,7 @@ struct predict_call {
     const char *const *targets; /* [target_count] as engine_source has them */
     unsigned target_count;
     struct engine_question asking; /* its options; the questions are the items' */
+    bool stream; /* each token of a text is answered as it comes (text/event-stream) */
     struct engine_writing *writing; /* options of a model that writes; NULL: none came */
     const char *prompt_name;       /* of an embedding model's prompts; NULL: its default one */
     struct engine_labels labels;   /* candidate_labels, checked; count 0: none came with the call */

@@ -243,7 +243,7 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
         read_explanation(reader, err) || read_long_text(reader, err) ||
         read_aggregation(reader, err) || read_vector(reader, err) || read_chunks(reader, err) ||
-        read_asking(reader, err) ||
+        read_asking(reader, err) || doc_get_bool(tree, "$", "stream", &call->stream, err) ||
         codec_writing_read(&call->writing, tree, reader->elided, reader->arena, err) ||
         doc_get_bool(tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||

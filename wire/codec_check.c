@@ -32,7 +32,7 @@ enum err_code codec_check_unknown(const char *path, const char *key, const char 
 {
     static const char *const of_sampling[] = {"do_sample", "temperature", "top_p", "typical_p",
                                               "seed"};
-    static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const size_t len = strspn(key, shown);
     for (size_t i = 0; i < sizeof of_sampling / sizeof *of_sampling; i++)
         if (strcmp(key, of_sampling[i]) == 0)

@@ -40,6 +40,7 @@ static const char *const call[] = {"text",
                                    "allowed",
                                    "copy_numbers",
                                    "checksum",
+                                   "stream",
                                    "keep",
                                    "similar"};
 static const char *const search[] = {"text",      "image",       "inputs",   "model",
@@ -82,11 +83,12 @@ static const char *const query[] = {"model",
                                     "allowed",
                                     "copy_numbers",
                                     "checksum",
+                                    "stream",
                                     "keep",
                                     "similar"};
 static const char *const search_query[] = {"model",       "k",         "id",
                                            "deadline_ms", "long_text", "prompt_name"};
-static const char *const feedback[] = {"id", "label", "index", "source", "new"};
+static const char *const feedback[] = {"id", "label", "labels", "index", "source", "new"};
 static const char *const labels[] = {"feedback"};
 static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};
 static const char *const shares[] = {"split", "shadow"};

@@ -42,6 +42,7 @@ static const struct option {
     {"handle_impossible_answer", VALUE, PLACE(asking.may_be_empty)},
     {"align_to_words", VALUE, PLACE(asking.keeps_tokens)},
     {"keep", VALUE, PLACE(keep)},
+    {"stream", VALUE, PLACE(stream)},
     {"similar", VALUE, PLACE(similar)},
     {"k", VALUE, PLACE(similar)},
 };

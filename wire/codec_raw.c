@@ -172,9 +172,10 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
     if (codec_check_listed(name, &asking_names))
         return read_asking(&call->asking, name, value, err);
     return read_flag(name, value,
-                     strcmp(name, "overlay") == 0 ? &call->overlay
-                     : strcmp(name, "keep") == 0  ? &call->keep
-                                                  : &call->how.statistics,
+                     strcmp(name, "overlay") == 0  ? &call->overlay
+                     : strcmp(name, "keep") == 0   ? &call->keep
+                     : strcmp(name, "stream") == 0 ? &call->stream
+                                                   : &call->how.statistics,
                      err);
 }
 

@@ -115,6 +115,7 @@ static const char *const request_names[] = {"text",
                                             "allowed",
                                             "copy_numbers",
                                             "checksum",
+                                            "stream",
                                             "keep",
                                             "similar"};
 enum { INPUT_NAMES = 3 };

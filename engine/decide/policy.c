@@ -215,3 +215,27 @@ void policy_judge_spans(const struct policy *policy, const struct span *spans, u
         send_to_review(policy, unsure->label, unsure->score, out);
     judge_rest(policy, doubt, out);
 }
+
+void policy_judge_text(const struct policy *policy, float confidence, enum input_doubt doubt,
+                       struct judgement *out)
+{
+    *out = (struct judgement){.decision = DECISION_AUTO};
+    if (doubt == DOUBT_COLOURED && policy->learnt_grey) {
+        out->decision = DECISION_REVIEW;
+        out->coloured = true;
+    } else if (policy->thresholds != NULL && !(confidence >= policy->thresholds[0])) {
+        send_to_review(policy, 0, confidence, out);
+    }
+    judge_rest(policy, doubt, out);
+}
+
+float policy_confidence(const struct policy *policy, float sum)
+{
+    const double p = exp((double)sum < 0 ? (double)sum : 0);
+    const struct confidence *by = &policy->confidence;
+    if (by->scale == 0)
+        return (float)p;
+    if (p <= 0 || p >= 1)
+        return p > 0;
+    return (float)(1 / (1 + exp(-((double)by->scale * log(p / (1 - p)) + (double)by->shift))));
+}

@@ -26,7 +26,14 @@
 /* How logits become scores, as Hugging Face pipelines do it. */
 enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
 
+/* The worth of a text's probability p: 1 / (1 + exp(-(scale logit(p) + shift))). Platt 1999,
+ * "Probabilistic outputs for support vector machines". Zeros: p itself. */
+struct confidence {
+    float scale, shift;
+};
+
 struct policy {
+    struct confidence confidence; /* of a text that was written */
     enum spec_scores scores;
     unsigned label_count;
     double target_precision; /* what the thresholds were chosen for; 0: unknown */
@@ -65,6 +72,11 @@ void policy_judge(const struct policy *policy, const float *logits, const float 
  * below theirs, the reason names the one that scores highest, of equals the first. */
 void policy_judge_spans(const struct policy *policy, const struct span *spans, unsigned count,
                         enum input_doubt doubt, struct judgement *out);
+/* The same for a text that was written. */
+void policy_judge_text(const struct policy *policy, float confidence, enum input_doubt doubt,
+                       struct judgement *out);
+/* The confidence of a text, from the sum of the logarithms of its tokens' probabilities: 0 to 1. */
+float policy_confidence(const struct policy *policy, float sum);
 /* The same by an OOD score that is known. */
 void policy_judge_by(const struct policy *policy, const float *scores, float ood,
                      enum input_doubt doubt, struct judgement *out);

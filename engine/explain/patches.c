@@ -11,16 +11,15 @@
 struct patches_view patches_view(const struct spec *spec, const struct preprocess *preprocess,
                                  unsigned width, unsigned height)
 {
-    unsigned across = spec->image_size / spec->patch;
-    /* Pixels behind the last whole patch belong to no patch. */
-    double covered = (double)(across * spec->patch) / spec->image_size;
+    const struct extent grid = extent_parts(spec->image_size, spec->patch);
     struct patches_view view = {.width = width,
                                 .height = height,
                                 .all = preprocess_view(preprocess, width, height),
-                                .rows = across,
-                                .columns = across};
-    view.all.width *= covered;
-    view.all.height *= covered;
+                                .rows = grid.height,
+                                .columns = grid.width};
+    /* Pixels behind the last whole patch belong to no patch. */
+    view.all.width *= (double)(grid.width * spec->patch.width) / spec->image_size.width;
+    view.all.height *= (double)(grid.height * spec->patch.height) / spec->image_size.height;
     return view;
 }
 

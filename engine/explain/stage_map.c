@@ -39,7 +39,7 @@ static void carry_down(const struct spec *spec, const struct capture *capture, u
 {
     for (unsigned i = stages; i-- > 0;) {
         const struct spec stage = spec_at(spec, i);
-        const unsigned grid = spec_grid(&stage).side, below = 2 * grid;
+        const unsigned grid = spec_grid(&stage).image.width, below = 2 * grid;
         for (; rolls && layers > spec_first_layer(&stage); layers--)
             step_down(&stage, capture, layers - 1, r, scratch);
         if (i == 0)

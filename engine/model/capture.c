@@ -67,12 +67,12 @@ size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capt
 /* [CLS] and [SEP] enclose a text; an image's patches follow the tokens of the classifier. */
 static struct attention_layout layout_of(const struct spec *spec, unsigned tokens)
 {
-    if (spec->patch == 0)
+    if (spec->family->kind == ENGINE_TEXT)
         return (struct attention_layout){.tokens = tokens, .first = 1, .end = tokens - 1};
     return (struct attention_layout){.tokens = tokens,
                                      .first = spec->stages != NULL ? 0 : tokens - spec->patches,
                                      .end = tokens,
-                                     .columns = spec_grid(spec).window};
+                                     .columns = spec_grid(spec).window.width};
 }
 
 static enum err_code open_sequence(struct capture *out, const struct spec *spec, unsigned tokens,

@@ -79,7 +79,7 @@ static void embed_image(const struct spec *spec, const struct weights *weights,
     size_t stride = workspace->hidden_stride;
     const float *position = weights->position;
     struct linear_io io = {
-        .x = operand_f32(input->patches, (size_t)spec->channels * spec->patch * spec->patch),
+        .x = operand_f32(input->patches, spec->channels * extent_area(spec->patch)),
         .rows = spec->patches,
         .y = x + spec_image_specials(spec) * stride,
         .y_stride = stride,

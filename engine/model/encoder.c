@@ -58,8 +58,10 @@ static void run_rows(void *context, unsigned index, unsigned count)
     }
 }
 
-void encoder_norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
-                  float *y, const float *x)
+/* operand = y = norm(x) */
+static void norm_into(const struct spec *spec, struct workspace *workspace,
+                      const struct operand *operand, const struct norm *norm, float *y,
+                      const float *x)
 {
     struct row_run run = {.kernels = workspace->kernels,
                           .spec = spec,
@@ -67,15 +69,21 @@ void encoder_norm(const struct spec *spec, struct workspace *workspace, const st
                           .y = y,
                           .x = x,
                           .stride = workspace->hidden_stride,
-                          .operand = &workspace->normed,
+                          .operand = operand,
                           .rows = workspace->tokens,
                           .width = spec->hidden,
                           .eps = spec->norm_eps};
     thread_pool_run(workspace->pool, run_rows, &run);
 }
 
-/* Brings x into the order of the layer's windows; normed = y = norm(x) or, without the norm, x. The
- * norm moves the rows while it reads them, which saves a pass. */
+void encoder_norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
+                  float *y, const float *x)
+{
+    norm_into(spec, workspace, &workspace->normed, norm, y, x);
+}
+
+/* Brings x into the order of the layer's windows; projected = y = norm(x) or, without the norm, x.
+ * The norm moves the rows while it reads them, which saves a pass. */
 static void enter_layer(const struct spec *spec, struct workspace *w, const struct norm *norm,
                         unsigned index)
 {
@@ -88,7 +96,7 @@ static void enter_layer(const struct spec *spec, struct workspace *w, const stru
                           .from = patch_windows_move(&w->stage.windows, index),
                           .moved = w->z,
                           .image = spec->patches,
-                          .operand = &w->normed,
+                          .operand = &w->projected,
                           .rows = w->tokens,
                           .width = spec->hidden,
                           .eps = spec->norm_eps};
@@ -179,7 +187,7 @@ void encoder_multiply(struct workspace *w, const struct linear *linear, const st
 
 void encoder_project(struct workspace *w, const struct linear *linear)
 {
-    struct linear_io io = {.x = w->normed,
+    struct linear_io io = {.x = w->projected,
                            .rows = w->tokens,
                            .y = w->qkv,
                            .y_bf16 = w->qkv_bf16,
@@ -314,14 +322,14 @@ void encoder_mlp(const struct spec *spec, const struct layer *layer, struct work
 }
 
 /* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Before and after
- * each block, x is also stored in `normed`. */
+ * each block, x is also stored in `projected`. */
 static void norm_after_block(const struct spec *spec, const struct layer *layer,
                              struct workspace *w, unsigned index)
 {
     attention(spec, layer, w, w->y, index);
     encoder_norm(spec, w, &layer->attention_norm, w->x, w->y);
     encoder_mlp(spec, layer, w, w->y, w->x, index);
-    encoder_norm(spec, w, &layer->mlp_norm, w->x, w->y);
+    norm_into(spec, w, &w->projected, &layer->mlp_norm, w->x, w->y);
 }
 
 /* x = x + attention(norm(x)); x = x + mlp(norm(x))  (Dosovitskiy et al. 2021, eq. 2 and 3) */
@@ -342,10 +350,11 @@ void encoder_run(const struct spec *spec, const struct weights *weights,
     workspace->tokens = workspace->offset[workspace->rows];
     attention_plan(spec, workspace, 0);
     if (spec->family->block.norm == NORM_AFTER)
-        encoder_store(workspace, &workspace->normed, workspace->x, workspace->hidden_stride,
+        encoder_store(workspace, &workspace->projected, workspace->x, workspace->hidden_stride,
                       spec->hidden);
     for (unsigned i = spec_first_layer(spec); i < spec_end_layer(spec); i++) {
         token_mean_add(spec, workspace, i);
         block(spec, &weights->layers[spec_block(spec, i)], workspace, i);
+        workspace_rest(workspace);
     }
 }

@@ -31,7 +31,7 @@ void encoder_norm(const struct spec *spec, struct workspace *workspace, const st
 /* operand = x in the operand's precision. Does nothing if the operand is x itself. */
 void encoder_store(struct workspace *workspace, const struct operand *operand, const float *x,
                    size_t stride, size_t width);
-/* qkv = W_qkv normed */
+/* qkv = W_qkv projected */
 void encoder_project(struct workspace *workspace, const struct linear *linear);
 /* y = W x + residual, [., D] */
 void encoder_multiply(struct workspace *workspace, const struct linear *linear,

@@ -30,7 +30,8 @@ enum dim {
     REGISTERS,
     TOKEN_TYPES,
     CHANNELS,
-    PATCH,
+    PATCH_ROWS,
+    PATCH_COLUMNS,
     WINDOW_PLACES,
     LABELS,
     FEATURES,
@@ -83,7 +84,7 @@ static const struct entry image_embeddings[] = {
     {TENSOR_DISTILLATION_TOKEN, TENSOR_TABLE, {ONE, ONE, HIDDEN}},
     {TENSOR_POSITION, TENSOR_TABLE, {ONE, PLACES, HIDDEN}},
     {TENSOR_REGISTERS, TENSOR_TABLE, {ONE, REGISTERS, HIDDEN}},
-    {TENSOR_PATCH, TENSOR_WEIGHT, {HIDDEN, CHANNELS, PATCH, PATCH}},
+    {TENSOR_PATCH, TENSOR_WEIGHT, {HIDDEN, CHANNELS, PATCH_ROWS, PATCH_COLUMNS}},
     {TENSOR_PATCH, TENSOR_BIAS, {HIDDEN}},
     NORM(TENSOR_EMBEDDING_NORM),
     END,
@@ -289,10 +290,12 @@ static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
         return spec->registers;
     case CHANNELS:
         return spec->channels;
-    case PATCH:
-        return spec->patch;
+    case PATCH_ROWS:
+        return spec->patch.height;
+    case PATCH_COLUMNS:
+        return spec->patch.width;
     case WINDOW_PLACES:
-        return window_bias_rows(&(struct window_bias){.side = spec_grid(spec).window,
+        return window_bias_rows(&(struct window_bias){.window = spec_grid(spec).window,
                                                       .specials = spec->family->image_specials});
     case LABELS:
         return spec->label_count;

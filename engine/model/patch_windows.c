@@ -3,10 +3,10 @@
 unsigned patch_windows_cell(const struct spec *spec, unsigned shift, unsigned row)
 {
     const struct spec_grid grid = spec_grid(spec);
-    unsigned side = grid.window, window = row / (side * side), within = row % (side * side);
+    unsigned side = grid.window.width, window = row / (side * side), within = row % (side * side);
     unsigned down = window / grid.across * side + within / side + shift;
     unsigned right = window % grid.across * side + within % side + shift;
-    return down % grid.side * grid.side + right % grid.side;
+    return down % grid.image.height * grid.image.width + right % grid.image.width;
 }
 
 unsigned patch_windows_kind(const struct spec *spec, unsigned sequence)
@@ -39,7 +39,7 @@ enum err_code patch_windows_open(struct patch_windows *out, const struct spec *s
 {
     const size_t n = spec->patches;
     const struct spec_grid grid = spec_grid(spec);
-    const unsigned shift = grid.window / 2;
+    const unsigned shift = grid.window.width / 2;
     *out = (struct patch_windows){.first = spec_first_layer(spec), .end = spec_end_layer(spec)};
     if (grid.across == 1)
         return ERR_OK;
@@ -68,7 +68,7 @@ const unsigned *patch_windows_move(const struct patch_windows *windows, unsigned
 unsigned patch_windows_merged(const struct spec *spec, const struct patch_windows *windows,
                               unsigned patch, unsigned part)
 {
-    unsigned side = spec_grid(spec).side, half = side / 2;
+    unsigned side = spec_grid(spec).image.width, half = side / 2;
     unsigned down = patch / half * 2 + part % 2, right = patch % half * 2 + part / 2;
     unsigned at = down * side + right;
     return windows->leave != NULL ? windows->leave[at] : at;

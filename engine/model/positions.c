@@ -67,25 +67,25 @@ static void add(float *out, double weight, const float *in, size_t width)
 
 /* Computes one output position: [width]. */
 static void sum_up(float *out, const struct window *down, const struct window *across,
-                   const float *in, size_t from, size_t width)
+                   const float *in, struct extent from, size_t width)
 {
     memset(out, 0, width * sizeof *out);
     for (long y = down->first; y <= down->last; y++) {
-        const float *row = in + inside(y, from) * from * width;
+        const float *row = in + inside(y, from.height) * from.width * width;
         double weight = weight_of(down, y);
         for (long x = across->first; x <= across->last; x++)
-            add(out, weight * weight_of(across, x), row + inside(x, from) * width, width);
+            add(out, weight * weight_of(across, x), row + inside(x, from.width) * width, width);
     }
 }
 
-void positions_resize(float *out, size_t to, const float *in, size_t from, size_t width,
-                      bool antialiased)
+void positions_resize(float *out, struct extent to, const float *in, struct extent from,
+                      size_t width, bool antialiased)
 {
-    for (size_t row = 0; row < to; row++)
-        for (size_t column = 0; column < to; column++) {
-            struct window down = window_of(row, to, from, antialiased);
-            struct window across = window_of(column, to, from, antialiased);
-            sum_up(out + (row * to + column) * width, &down, &across, in, from, width);
+    for (size_t row = 0; row < to.height; row++)
+        for (size_t column = 0; column < to.width; column++) {
+            struct window down = window_of(row, to.height, from.height, antialiased);
+            struct window across = window_of(column, to.width, from.width, antialiased);
+            sum_up(out + (row * to.width + column) * width, &down, &across, in, from, width);
         }
 }
 

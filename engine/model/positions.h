@@ -1,10 +1,11 @@
 /* positions.h - tables of positions that are made, not read.
  *
- * Learnt positions of a square grid of patches, resampled for another grid: bicubic
+ * Learnt positions of a grid of patches, resampled for another grid: bicubic
  * with half-pixel centres (Keys 1981; Dosovitskiy et al. 2021, section 3.2), equal to PyTorch's
  * interpolate(mode="bicubic", align_corners=False) in Hugging Face's vision models.
  *
- *     positions_resize(out, 5, in, 7, hidden, family->positions_antialiased);
+ *     positions_resize(out, (struct extent){3, 20}, in, (struct extent){7, 7}, hidden,
+ *                      family->positions_antialiased);
  *
  *   plain        a = -0.75, four neighbours, the border repeated            ViT, DeiT, DINOv2
  *   antialiased  a = -0.5, a step of the kernel as wide as a step of the coarser grid, weights
@@ -21,12 +22,11 @@
 #ifndef ATTND_ENGINE_MODEL_POSITIONS_H
 #define ATTND_ENGINE_MODEL_POSITIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "engine/vision/region.h"
 
-/* out [to, to, width] from in [from, from, width]. */
-void positions_resize(float *out, size_t to, const float *in, size_t from, size_t width,
-                      bool antialiased);
+/* out [to.height, to.width, width] from in [from.height, from.width, width]. */
+void positions_resize(float *out, struct extent to, const float *in, struct extent from,
+                      size_t width, bool antialiased);
 
 /* out [count, width], row p of position p. An odd width has one sine more. */
 void positions_sines(float *out, size_t count, size_t width);

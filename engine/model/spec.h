@@ -21,6 +21,7 @@
 #include "engine/model/config/sentence_modules.h"
 #include "engine/model/config/stage_config.h"
 #include "engine/model/family/family.h"
+#include "engine/vision/region.h"
 
 enum { SPEC_RINGS = 4 };
 
@@ -60,13 +61,14 @@ struct spec {
     unsigned buckets;                            /* rows of the table of relative positions, at
                                                     least relative.count; 0: there is none */
     struct relative_buckets relative;
-    struct disentangled disentangled;     /* DeBERTa's relative places */
-    unsigned image_size, patch, channels; /* images */
-    unsigned patches;                     /* (image_size / patch)^2 */
+    struct disentangled disentangled; /* DeBERTa's relative places */
+    struct extent image_size, patch;  /* images */
+    unsigned channels;
+    unsigned patches; /* of an image: extent_parts of both */
     unsigned registers;
-    unsigned projection;    /* P, numbers that the classifier reads; 0: it reads hidden states */
-    unsigned position_grid; /* patches on a side of the checkpoint's grid of positions; 0: the
-                               images' grid */
+    unsigned projection; /* P, numbers that the classifier reads; 0: it reads hidden states */
+    struct extent position_grid; /* the checkpoint's grid of positions, in patches; height 0: the
+                                    images' grid */
     const struct stage_config *stages; /* in the arena; NULL: all layers are alike */
     unsigned stage;                    /* number of the stage, in a spec from spec_at */
 
@@ -122,22 +124,22 @@ bool spec_has_own_vector(const struct spec *spec);
  * learnt tokens. */
 unsigned spec_unpooled_tokens(const struct spec *spec);
 
-/* Changes the spec for square images of another size, a multiple of the patch, with positions for
- * that size. */
-void spec_set_image_size(struct spec *spec, unsigned image_size);
+/* Changes the spec for images of another size, a multiple of the patch, with positions for that
+ * size. */
+void spec_set_image_size(struct spec *spec, struct extent image_size);
 
 /* Changes the image size for the same checkpoint: its number of positions stays. ERR_UNSUPPORTED
  * for a size below the patch's or with too many patches. */
-enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct err *err);
+enum err_code spec_fit_image_size(struct spec *spec, struct extent image_size, struct err *err);
 
 /* Returns the eps of the norms of an image's patches and of mergings, which may differ from
  * others'.
  */
 float spec_embedding_eps(const struct spec *spec);
 
-/* Returns the number of which image sizes are multiples: the patch or, in a family with stages, the
- * pixels of a window of the last stage. */
-unsigned spec_image_unit(const struct spec *spec);
+/* Returns what divides image sizes: the patch or, in a family with stages, a window of the last
+ * stage, in pixels. */
+struct extent spec_image_unit(const struct spec *spec);
 
 /* Returns the spec of stage `stage`, as if an image were cut into its patches: hidden size, heads,
  * MLP, patch and patches are the stage's; layers keep their numbers. A family without stages has
@@ -152,8 +154,8 @@ unsigned spec_stage_of(const struct spec *spec, unsigned layer);
 
 /* The grid of an image's patches, cut into windows. Without windows one is the whole grid. */
 struct spec_grid {
-    unsigned side, window;    /* patches on a side of the image, and of a window */
-    unsigned across, windows; /* windows on a side, and all */
+    struct extent image, window; /* in patches; windows and what they are cut from are squares */
+    unsigned across, windows;    /* windows on a side, and all */
 };
 
 /* Returns the grid of a spec from spec_at, of images. */

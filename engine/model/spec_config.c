@@ -29,23 +29,32 @@ static enum err_code get_size(const struct json_t *config, const char *key, unsi
     return err->code;
 }
 
-/* The same for a side of a square, which may be written as [height, width]. */
-static enum err_code get_side(const struct json_t *config, const char *key, unsigned max,
-                              unsigned fallback, unsigned *out, struct err *err)
+/* The same for a number, the side of a square, or [height, width]. */
+static enum err_code get_extent(const struct json_t *config, const struct family *family,
+                                const char *key, unsigned max, unsigned fallback,
+                                struct extent *out, struct err *err)
 {
     const struct json_t *value = doc_member(config, key);
     double sides[2];
-    if (doc_array_count(value) != 2)
-        return get_size(config, key, max, fallback, out, err);
+    const size_t count = doc_array_count(value);
+    if (count == 1 || count > 2)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.%s has %zu numbers (supported: one number, or [height, width])", key,
+                       count);
+    if (count != 2) {
+        get_size(config, key, max, fallback, &out->height, err);
+        out->width = out->height;
+        return err->code;
+    }
     for (size_t i = 0; i < 2; i++)
         if (!doc_as_number(doc_array_item(value, i), &sides[i]) || sides[i] != floor(sides[i]) ||
             !(sides[i] >= 1 && sides[i] <= max))
             return err_set(err, ERR_UNSUPPORTED, "$.%s[%zu]: must be from 1 to %u", key, i, max);
-    if (sides[0] != sides[1])
+    if (sides[0] != sides[1] && family->needs_squares)
         return err_set(err, ERR_UNSUPPORTED,
-                       "$.%s %.0f x %.0f is not supported (supported: squares)", key, sides[0],
-                       sides[1]);
-    *out = (unsigned)sides[0];
+                       "$.%s %.0f x %.0f is not supported for model_type '%s' (supported: squares)",
+                       key, sides[0], sides[1], family->model_type);
+    *out = (struct extent){(unsigned)sides[0], (unsigned)sides[1]};
     return ERR_OK;
 }
 
@@ -404,22 +413,23 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
 
 /* Refuses a grid that its windows or a merging do not divide: transformers pads it, but no
  * published checkpoint has one. */
-static enum err_code check_grids(const struct spec *spec, unsigned image_size, struct err *err)
+static enum err_code check_grids(const struct spec *spec, struct extent image_size, struct err *err)
 {
-    unsigned unit = spec_image_unit(spec);
-    if (spec->stages == NULL || image_size % unit == 0)
+    unsigned unit = spec_image_unit(spec).width;
+    if (spec->stages == NULL || (extent_is_square(image_size) && image_size.width % unit == 0))
         return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   "image_size %u with patch_size %u, window_size %u and %u stages is not "
+                   "image_size %s with patch_size %u, window_size %u and %u stages is not "
                    "supported (supported: multiples of %u, so that windows divide every grid)",
-                   image_size, spec->patch, spec->stages->window, spec->stages->count, unit);
+                   extent_text(image_size).text, spec->patch.width, spec->stages->window,
+                   spec->stages->count, unit);
 }
 
-static enum err_code set_image_size(struct spec *spec, unsigned image_size, struct err *err)
+static enum err_code set_image_size(struct spec *spec, struct extent image_size, struct err *err)
 {
-    if (spec->patch > image_size)
-        return err_set(err, ERR_UNSUPPORTED, "patch_size %u is larger than image_size %u",
-                       spec->patch, image_size);
+    if (spec->patch.height > image_size.height || spec->patch.width > image_size.width)
+        return err_set(err, ERR_UNSUPPORTED, "patch_size %s is larger than image_size %s",
+                       extent_text(spec->patch).text, extent_text(image_size).text);
     if (check_grids(spec, image_size, err))
         return err->code;
     spec_set_image_size(spec, image_size);
@@ -429,9 +439,11 @@ static enum err_code set_image_size(struct spec *spec, unsigned image_size, stru
     return ERR_OK;
 }
 
-enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct err *err)
+enum err_code spec_fit_image_size(struct spec *spec, struct extent image_size, struct err *err)
 {
-    unsigned grid = spec->position_grid > 0 ? spec->position_grid : spec->image_size / spec->patch;
+    const struct extent grid = spec->position_grid.height > 0
+                                   ? spec->position_grid
+                                   : extent_parts(spec->image_size, spec->patch);
     if (set_image_size(spec, image_size, err))
         return err->code;
     spec->position_grid = grid;
@@ -440,10 +452,10 @@ enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct
 
 static enum err_code read_image(struct spec *spec, const struct json_t *config, struct err *err)
 {
-    get_side(config, "image_size", 4096, 224, &spec->image_size, err);
     const struct family *family = spec->family;
-    get_side(config, "patch_size", 4096, family->default_patch > 0 ? family->default_patch : 16,
-             &spec->patch, err);
+    get_extent(config, family, "image_size", 4096, 224, &spec->image_size, err);
+    get_extent(config, family, "patch_size", 4096,
+               family->default_patch > 0 ? family->default_patch : 16, &spec->patch, err);
     if (family->key_registers != NULL)
         get_size(config, family->key_registers, 1024, 4, &spec->registers, err);
     if (get_size(config, "num_channels", 3, 3, &spec->channels, err))

@@ -1,12 +1,11 @@
 /* spec_sizes.c - functions of a spec's sizes: see spec.h. */
 #include "engine/model/spec.h"
 
-void spec_set_image_size(struct spec *spec, unsigned image_size)
+void spec_set_image_size(struct spec *spec, struct extent image_size)
 {
-    unsigned across = image_size / spec->patch;
     spec->image_size = image_size;
-    spec->patches = across * across;
-    spec->position_grid = 0;
+    spec->patches = (unsigned)extent_area(extent_parts(image_size, spec->patch));
+    spec->position_grid = (struct extent){0};
 }
 
 float spec_embedding_eps(const struct spec *spec)
@@ -15,10 +14,12 @@ float spec_embedding_eps(const struct spec *spec)
     return eps > 0 ? (float)eps : spec->norm_eps;
 }
 
-unsigned spec_image_unit(const struct spec *spec)
+struct extent spec_image_unit(const struct spec *spec)
 {
     const struct stage_config *stages = spec->stages;
-    return stages == NULL ? spec->patch : (spec->patch << (stages->count - 1)) * stages->window;
+    if (stages == NULL)
+        return spec->patch;
+    return extent_square((spec->patch.height << (stages->count - 1)) * stages->window);
 }
 
 /* ---- stages ---- */
@@ -32,7 +33,7 @@ struct spec spec_at(const struct spec *spec, unsigned stage)
     out.hidden = spec->stages->stage[stage].hidden;
     out.heads = spec->stages->stage[stage].heads;
     out.intermediate = spec->stages->stage[stage].intermediate;
-    out.patch = spec->patch << stage;
+    out.patch = extent_square(spec->patch.height << stage);
     spec_set_image_size(&out, spec->image_size);
     return out;
 }
@@ -62,23 +63,24 @@ unsigned spec_stage_of(const struct spec *spec, unsigned layer)
 
 struct spec_grid spec_grid(const struct spec *spec)
 {
-    const unsigned side = spec->image_size / spec->patch;
-    const unsigned window = spec->stages != NULL ? spec->stages->window : side;
-    const unsigned across = side / window;
-    return (struct spec_grid){side, window, across, across * across};
+    const struct extent image = extent_parts(spec->image_size, spec->patch);
+    if (spec->stages == NULL)
+        return (struct spec_grid){image, image, 1, 1};
+    const unsigned across = image.width / spec->stages->window;
+    return (struct spec_grid){image, extent_square(spec->stages->window), across, across * across};
 }
 
 unsigned spec_shift(const struct spec *spec, unsigned layer)
 {
     const struct spec_grid grid = spec_grid(spec);
     bool is_odd = (layer - spec_first_layer(spec)) % 2 == 1;
-    return is_odd && grid.across > 1 ? grid.window / 2 : 0;
+    return is_odd && grid.across > 1 ? grid.window.width / 2 : 0;
 }
 
 struct window_bias spec_window_bias(const struct spec *spec, unsigned layer)
 {
     return (struct window_bias){.heads = spec->heads,
-                                .side = spec_grid(spec).window,
+                                .window = spec_grid(spec).window,
                                 .specials = spec->family->image_specials,
                                 .shift = spec_shift(spec, layer)};
 }
@@ -179,8 +181,9 @@ unsigned spec_image_tokens(const struct spec *spec)
 
 unsigned spec_places(const struct spec *spec)
 {
-    unsigned grid = spec->position_grid;
-    return spec->family->image_specials + (grid > 0 ? grid * grid : spec->patches);
+    const struct extent grid = spec->position_grid;
+    return spec->family->image_specials +
+           (grid.height > 0 ? (unsigned)extent_area(grid) : spec->patches);
 }
 
 bool spec_shares_words(const struct spec *target)

@@ -27,17 +27,19 @@ static unsigned sequences_of(const struct spec *spec)
 }
 
 /* Outer ends of rings: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in
- * parts of RING_UNIT. Corners are in the last ring. */
+ * parts of RING_UNIT. Corners are in the last ring. In an image that is no square they are
+ * ellipses. */
 enum { RING_UNIT = 400 };
 static const long ring_ends[SPEC_RINGS - 1] = {36, 144, 289};
 
-static unsigned ring_of(unsigned patch, unsigned across)
+static unsigned ring_of(unsigned patch, struct extent grid)
 {
-    const long side = across, x = 2 * (long)(patch % across) + 1 - side;
-    const long y = 2 * (long)(patch / across) + 1 - side;
-    const long squares = (x * x + y * y) * RING_UNIT;
+    const long long height = grid.height, width = grid.width;
+    const long long x = (2 * (long long)(patch % grid.width) + 1 - width) * height;
+    const long long y = (2 * (long long)(patch / grid.width) + 1 - height) * width;
+    const long long squares = (x * x + y * y) * RING_UNIT, whole = height * height * width * width;
     unsigned ring = 0;
-    while (ring < SPEC_RINGS - 1 && squares >= ring_ends[ring] * side * side)
+    while (ring < SPEC_RINGS - 1 && squares >= ring_ends[ring] * whole)
         ring++;
     return ring;
 }
@@ -49,7 +51,7 @@ static unsigned part_of(const struct spec *spec, unsigned token)
     const unsigned specials = spec_image_specials(spec);
     if (spec_mean_parts(spec) == 1)
         return 0;
-    return token >= specials ? ring_of(token - specials, spec_grid(spec).side) : SPEC_RINGS;
+    return token >= specials ? ring_of(token - specials, spec_grid(spec).image) : SPEC_RINGS;
 }
 
 /* mean += h / |h| * share; adds nothing if h is zero. */

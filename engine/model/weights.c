@@ -244,7 +244,9 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
     size_t out = row->shape[0], in = row->count / out;
     const bool is_output = row->field == TENSOR_OUTPUT;
     const struct linear_backend *backend =
-        place->is_in_block || is_output ? binder->encoder : binder->other;
+        place->is_in_block || is_output
+            ? workspace_backend(binder->spec, binder->encoder, row->field)
+            : binder->other;
     if (place->part == 0 && linear_alloc(linear, backend, in, place->parts * out, binder->err))
         return binder->err->code;
     binder->parts[place->part] = info;
@@ -370,12 +372,13 @@ static enum err_code fit_positions(struct weights *weights, const struct spec *s
                                    struct err *err)
 {
     size_t hidden = spec->hidden, specials = spec->family->image_specials * hidden;
-    size_t to = spec->image_size / (spec->patch > 0 ? spec->patch : 1);
-    if (spec->position_grid == 0 || spec->position_grid == to)
+    const struct extent to = extent_parts(spec->image_size, spec->patch);
+    const size_t numbers = specials + extent_area(to) * hidden;
+    if (spec->position_grid.height == 0 || extent_equals(spec->position_grid, to))
         return ERR_OK;
-    float *fitted = arena_alloc_array(&weights->arena, specials + to * to * hidden, sizeof *fitted);
+    float *fitted = arena_alloc_array(&weights->arena, numbers, sizeof *fitted);
     if (fitted == NULL)
-        return err_no_memory(err, (specials + to * to * hidden) * sizeof *fitted);
+        return err_no_memory(err, numbers * sizeof *fitted);
     memcpy(fitted, weights->position, specials * sizeof *fitted);
     positions_resize(fitted + specials, to, weights->position + specials, spec->position_grid,
                      hidden, spec->family->positions_antialiased);

@@ -6,7 +6,10 @@
 #include "engine/tensor/attention_parts.h"
 #include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/global_token.h"
+#include "engine/tensor/linear/precision_speed.h"
 #include "engine/tensor/simd.h"
+
+#include <string.h>
 
 /* Takes zeroed memory: so no request touches a page of it first. */
 static enum err_code take(struct workspace *workspace, float **out, size_t rows, size_t columns,
@@ -181,6 +184,20 @@ static size_t parts_scratch(const struct spec *spec, size_t tokens_max)
     return n >= ATTENTION_PARTS_TOKENS ? attention_parts_scratch(n, spec_head_width(spec)) : 0;
 }
 
+const struct linear_backend *workspace_backend(const struct spec *spec,
+                                               const struct linear_backend *encoder,
+                                               enum tensor_field field)
+{
+    const bool is_vector = spec->head == HEAD_EMBEDDING || spec->head == HEAD_SPARSE;
+    const bool hurts = field == TENSOR_QUERY || field == TENSOR_KEY || field == TENSOR_VALUE ||
+                       field == TENSOR_QKV || field == TENSOR_MLP_OUT || field == TENSOR_GATED_OUT;
+    const struct linear_backend *wide = linear_backend_find(encoder->name, PRECISION_BF16);
+    if (encoder->precision != PRECISION_INT8 || !is_vector || !hurts || wide == NULL)
+        return encoder;
+    return strcmp(encoder->name, "reference") == 0 || precision_speed_bf16_is_native() ? wide
+                                                                                       : encoder;
+}
+
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder)
 {
     return encoder->precision != PRECISION_F32 && !spec->family->block.is_decoder &&
@@ -234,13 +251,19 @@ static enum err_code take_operands(struct workspace *w, const struct spec *spec,
     w->attended = operand_f32(w->context, w->context_stride);
     w->activated = spec->is_gated ? operand_f32(w->gated, w->gated_stride)
                                   : operand_f32(w->mlp, w->mlp_stride);
+    w->projected = w->normed;
     if (reads_in_place(encoder))
         return ERR_OK;
+    const struct linear_backend *qkv = workspace_backend(spec, encoder, TENSOR_QKV);
+    const struct linear_backend *mlp_out = workspace_backend(spec, encoder, TENSOR_MLP_OUT);
     size_t tokens = w->tokens_max;
     if (linear_operand(&w->normed, &w->arena, encoder, tokens, spec->hidden, err) ||
         linear_operand(&w->attended, &w->arena, encoder, tokens, spec_heads_width(spec), err))
         return err->code;
-    return linear_operand(&w->activated, &w->arena, encoder, tokens, spec->intermediate, err);
+    w->projected = w->normed;
+    if (qkv != encoder && linear_operand(&w->projected, &w->arena, qkv, tokens, spec->hidden, err))
+        return err->code;
+    return linear_operand(&w->activated, &w->arena, mlp_out, tokens, spec->intermediate, err);
 }
 
 /* Takes the batch's map: the starts of sequences, and the blocks of queries. */
@@ -338,9 +361,11 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
                          operand_parts_stride(spec_heads_width(spec)) +
                          operand_parts_stride(spec->intermediate) +
                          (spec->stage > 0 ? operand_parts_stride(merging_columns(spec)) : 0);
+    const size_t projected = workspace_backend(spec, encoder, TENSOR_QKV) != encoder ? hidden : 0;
     const size_t operands = linear_reads_parts(encoder) ? parts
-                            : reads_in_place(encoder)   ? 0
-                                                        : hidden + context + activated + merging;
+                            : reads_in_place(encoder)
+                                ? 0
+                                : hidden + projected + context + activated + merging;
     const size_t moves = spec->stages != NULL ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
     const size_t head =
         (pooled_columns(spec) + spec_features(spec) + spec_means(spec) +

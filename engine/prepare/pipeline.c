@@ -50,7 +50,7 @@ static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, 
 
 enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err)
 {
-    unsigned size;
+    struct extent size;
     const char *name;
     if (!spec->family->takes_any_size)
         return ERR_OK;
@@ -60,14 +60,29 @@ enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err)
     return spec_fit_image_size(spec, size, err) ? err_prefix(err, "%s: ", name) : ERR_OK;
 }
 
-/* Patches of a turned image are the turned patches only where patches cover it. */
+/* Patches of a turned image are the turned patches only where both are squares and patches cover
+ * it. */
+static enum err_code check_views(const struct spec *spec, struct err *err)
+{
+    if (spec->image_reading.views == 1)
+        return ERR_OK;
+    if (!extent_is_square(spec->image_size) || !extent_is_square(spec->patch))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "attnd.json: $.views: images of %s pixels in patches of %s are not turned "
+                       "(supported: squares in squares)",
+                       extent_text(spec->image_size).text, extent_text(spec->patch).text);
+    if (spec->image_size.width % spec->patch.width != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "attnd.json: $.views: patches of %u pixels do not cover an image of %u",
+                       spec->patch.width, spec->image_size.width);
+    return ERR_OK;
+}
+
 static enum err_code open_preprocess(struct pipeline *pipeline, const char *dir, struct err *err)
 {
     const struct spec *spec = pipeline->spec;
-    if (spec->image_reading.views > 1 && spec->image_size % spec->patch != 0)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "attnd.json: $.views: patches of %u pixels do not cover an image of %u",
-                       spec->patch, spec->image_size);
+    if (check_views(spec, err))
+        return err->code;
     if (preprocess_open(&pipeline->preprocess, dir, spec->family->image_processor, spec->image_size,
                         err))
         return err->code;
@@ -193,15 +208,15 @@ static unsigned scaled(unsigned side, unsigned from, unsigned to)
     return side == 0 ? 0 : (unsigned)fmax(1, round((double)side * to / from));
 }
 
-static struct preprocess preprocess_at(const struct pipeline *pipeline, unsigned size)
+static struct preprocess preprocess_at(const struct pipeline *pipeline, struct extent to)
 {
     struct preprocess out = pipeline->preprocess;
-    unsigned from = pipeline->spec->image_size;
-    out.resize_height = scaled(out.resize_height, from, size);
-    out.resize_width = scaled(out.resize_width, from, size);
-    out.shortest_edge = scaled(out.shortest_edge, from, size);
-    out.crop_height = scaled(out.crop_height, from, size);
-    out.crop_width = scaled(out.crop_width, from, size);
+    const struct extent from = pipeline->spec->image_size;
+    out.resize_height = scaled(out.resize_height, from.height, to.height);
+    out.resize_width = scaled(out.resize_width, from.width, to.width);
+    out.shortest_edge = scaled(out.shortest_edge, from.height, to.height);
+    out.crop_height = scaled(out.crop_height, from.height, to.height);
+    out.crop_width = scaled(out.crop_width, from.width, to.width);
     return out;
 }
 
@@ -255,13 +270,13 @@ enum err_code pipeline_patches(const struct pipeline *pipeline, const struct ima
     struct preprocess preprocess = preprocess_at(pipeline, size->image_size);
     if (preprocess_geometry(&preprocess, image, interrupt, scratch, &fitted, err))
         return err->code;
-    const unsigned side = size->image_size / size->patch, count = side * side;
-    const size_t numbers = (size_t)count * spec->channels * size->patch * size->patch;
+    const size_t count = extent_area(extent_parts(size->image_size, size->patch));
+    const size_t numbers = count * spec->channels * extent_area(size->patch);
     float *patches = arena_alloc_array(arena, size->views, numbers * sizeof *patches);
     if (patches == NULL)
         return err_no_memory(err, size->views * numbers * sizeof *patches);
     *out = (struct engine_input){.kind = ENGINE_IMAGE,
-                                 .tokens = count + spec_image_specials(spec),
+                                 .tokens = (unsigned)count + spec_image_specials(spec),
                                  .patches = patches,
                                  .view_numbers = numbers,
                                  .width = image->width,
@@ -275,7 +290,7 @@ size_t pipeline_patches_bytes(const struct pipeline *pipeline)
 {
     const struct spec *spec = pipeline->spec;
     const size_t views = spec->image_reading.views;
-    const size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
+    const size_t numbers = (size_t)spec->patches * spec->channels * extent_area(spec->patch);
     const size_t list = views == 1 ? 0 : (views + 1) * sizeof(unsigned) + ARENA_ALIGNMENT;
     return views * numbers * sizeof(float) + ARENA_ALIGNMENT + list;
 }

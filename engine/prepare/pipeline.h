@@ -130,9 +130,11 @@ enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes
                               struct image *out, struct err *err);
 
 /* Another size than the model's own: what it resizes to and what it crops keep their proportion.
- * patch <= image_size <= IMAGE_SIDE_MAX. The first `views` of views.h, at least one. */
+ * patch <= image_size <= IMAGE_SIDE_MAX. The first `views` of views.h, at least one; more than one
+ * are of squares. */
 struct pipeline_size {
-    unsigned image_size, patch, views;
+    struct extent image_size, patch;
+    unsigned views;
 };
 
 /* Pixels -> patches and all else of an input. size NULL: the model's, in all its views. Resized

@@ -123,6 +123,8 @@ size_t tokenizer_decode_bytes(const struct tokenizer *tokenizer, size_t bytes, s
 enum err_code tokenizer_additions(const struct tokenizer *tokenizer, unsigned count, bool is_first,
                                   const char **bytes, const uint32_t **offset, struct arena *arena,
                                   struct err *err);
+/* Upper bound of what this takes from the arena. */
+size_t tokenizer_additions_bytes(const struct tokenizer *tokenizer, unsigned count);
 /* False: a token adds the same as the first one and behind others. */
 bool tokenizer_first_differs(const struct tokenizer *tokenizer);
 /* True if decoding strips white space off both ends: then a first token may add nothing, and the

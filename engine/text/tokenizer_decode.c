@@ -398,6 +398,19 @@ enum err_code tokenizer_additions(const struct tokenizer *tokenizer, unsigned co
     return err->code;
 }
 
+size_t tokenizer_additions_bytes(const struct tokenizer *tokenizer, unsigned count)
+{
+    const struct steps *steps = tokenizer->steps;
+    size_t bytes = (count + (size_t)1) * sizeof(uint32_t) + 2 * (size_t)ARENA_ALIGNMENT + 1;
+    if (steps->slow.class != 0)
+        bytes += steps->model.file->unknown_surface_len;
+    for (unsigned id = 0; id < count; id++) {
+        const struct token_string *string = tokenizer_string(tokenizer, (int32_t)id);
+        bytes += string != NULL ? string->len + (size_t)1 : 0;
+    }
+    return bytes;
+}
+
 bool tokenizer_first_differs(const struct tokenizer *tokenizer)
 {
     const struct decoder *decoder = &tokenizer->steps->decoder;

@@ -33,8 +33,12 @@ static enum err_code read_pieces(struct vocab_use *use, const char *dir, struct 
 {
     char path[PATH_MAX];
     size_t len;
-    if (file_path(path, dir, "vocab.txt", err))
+    bool exists;
+    if (file_path(path, dir, "vocab.txt", err) || file_exists(path, &exists, err))
         return err->code;
+    if (!exists)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "vocab.txt: there is none; only a vocabulary of WordPiece is trimmed");
     if (file_read(&use->bytes, &len, path, FILE_BYTES_MAX, err))
         return err_prefix(err, "vocab.txt: ");
     use->pieces = calloc(len + 1, sizeof *use->pieces);

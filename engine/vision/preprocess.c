@@ -146,28 +146,30 @@ struct image_region preprocess_view(const struct preprocess *preprocess, unsigne
     return view;
 }
 
-/* Writes one patch: out[channel, y, x] of the square whose first pixel is `corner`. */
-static void write_patch(const unsigned char *corner, size_t stride, unsigned patch,
+/* Writes one patch: out[channel, y, x] of the rectangle whose first pixel is `corner`. */
+static void write_patch(const unsigned char *corner, size_t stride, struct extent patch,
                         float tables[3][256], float *out)
 {
     for (size_t c = 0; c < 3; c++)
-        for (size_t y = 0; y < patch; y++)
-            for (size_t x = 0; x < patch; x++)
+        for (size_t y = 0; y < patch.height; y++)
+            for (size_t x = 0; x < patch.width; x++)
                 *out++ = tables[c][corner[y * stride + x * 3 + c]];
 }
 
 void preprocess_patches(const struct preprocess *preprocess, const struct image *image,
-                        unsigned patch, float *out)
+                        struct extent patch, float *out)
 {
-    assert(patch > 0);
+    assert(patch.height > 0 && patch.width > 0);
     float tables[3][256];
     for (size_t c = 0; c < 3; c++)
         preprocess_table(preprocess, c, tables[c]);
-    size_t stride = (size_t)image->width * 3;
-    for (size_t row = 0; row < image->height / patch; row++)
-        for (size_t column = 0; column < image->width / patch; column++) {
-            const unsigned char *corner = image->rgb + row * patch * stride + column * patch * 3;
+    const size_t stride = (size_t)image->width * 3;
+    const struct extent grid = extent_parts((struct extent){image->height, image->width}, patch);
+    for (size_t row = 0; row < grid.height; row++)
+        for (size_t column = 0; column < grid.width; column++) {
+            const unsigned char *corner =
+                image->rgb + row * patch.height * stride + column * patch.width * 3;
             write_patch(corner, stride, patch, tables, out);
-            out += (size_t)3 * patch * patch;
+            out += 3 * extent_area(patch);
         }
 }

@@ -5,9 +5,9 @@
  * classes (ViTImageProcessorFast and so on) have their own rules: they crop, and accept other
  * sizes.
  *
- *     preprocess_open(&preprocess, "models/wafer-vit", "ViT", 224, &err);
+ *     preprocess_open(&preprocess, "models/wafer-vit", "ViT", extent_square(224), &err);
  *     preprocess_geometry(&preprocess, &image, &arena, &fitted, &err);
- *     preprocess_patches(&preprocess, &fitted, 16, patches);
+ *     preprocess_patches(&preprocess, &fitted, (struct extent){16, 8}, patches);
  *
  * Threads: a struct preprocess is immutable after open.
  */
@@ -40,19 +40,19 @@ struct preprocess {
 enum err_code preprocess_file(const char *dir, const char **name, struct err *err);
 
 /* Reads that file. If it names no class, `family_class` counts ("ViT": ViTImageProcessor).
- * `image_size` (from config.json) is the model's input size: ERR_UNSUPPORTED if the result is not
- * image_size x image_size, or if the file is missing. Error texts start with the file's name. */
+ * `image_size` (from config.json) is the model's input size: ERR_UNSUPPORTED if the result has
+ * another size, or if the file is missing. Error texts start with the file's name. */
 enum err_code preprocess_open(struct preprocess *out, const char *dir, const char *family_class,
-                              unsigned image_size, struct err *err);
+                              struct extent image_size, struct err *err);
 
-/* Returns the side of the square that every image becomes. Errors as preprocess_open. */
-enum err_code preprocess_size(const char *dir, const char *family_class, unsigned *image_size,
+/* Returns the size that every image becomes. Errors as preprocess_open. */
+enum err_code preprocess_size(const char *dir, const char *family_class, struct extent *image_size,
                               struct err *err);
 
 /* Rescale and normalise, for one channel and every value of a byte. */
 void preprocess_table(const struct preprocess *preprocess, size_t channel, float table[256]);
 
-/* Resizes and crops only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
+/* Resizes and crops only: 8-bit RGB [height, width, 3] in the arena. ERR_UNUSABLE for an
  * image so thin that its resized length would exceed IMAGE_SIDE_MAX; or the interrupt's error
  * (NULL: no interrupt). */
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
@@ -69,9 +69,9 @@ struct image_region preprocess_view(const struct preprocess *preprocess, unsigne
 
 /* Rescale and normalise geometry's pixels, and lay them out as patches: patch p (row by row) is
  * out[p, channel, y, x], the order of a flattened convolution kernel; out is
- * [(height / patch) x (width / patch), 3 x patch x patch]. Pixels right of and below the last whole
- * patch are left out, as a convolution leaves them. */
+ * [extent_parts of both, 3 x a patch's pixels]. Pixels right of and below the last whole patch are
+ * left out, as a convolution leaves them. */
 void preprocess_patches(const struct preprocess *preprocess, const struct image *image,
-                        unsigned patch, float *out);
+                        struct extent patch, float *out);
 
 #endif

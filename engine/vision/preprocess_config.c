@@ -310,31 +310,31 @@ static enum err_code check_padding(const struct json_t *root, const struct proce
                    size.height, size.width);
 }
 
-/* Checks that every image gets the model's input size; with size 0, that it becomes a square. */
+/* Checks that every image gets the model's input size; with size 0, that it gets a size. */
 static enum err_code check_result(const struct json_t *root, const struct processor *processor,
-                                  const struct preprocess *out, unsigned image_size,
+                                  const struct preprocess *out, struct extent image_size,
                                   struct err *err)
 {
     bool crop = out->do_center_crop;
-    if (!crop && (!out->do_resize || out->shortest_edge != 0) && image_size == 0)
+    if (!crop && (!out->do_resize || out->shortest_edge != 0) && image_size.height == 0)
         return err_set(err, ERR_UNSUPPORTED,
-                       "images would keep their own shape; the model takes squares");
+                       "images would keep their own shape; the model takes one size");
     if (!crop && (!out->do_resize || out->shortest_edge != 0))
         return err_set(err, ERR_UNSUPPORTED,
-                       "images would keep their own shape; the model takes %u x %u", image_size,
-                       image_size);
+                       "images would keep their own shape; the model takes %u x %u",
+                       image_size.height, image_size.width);
     unsigned height = crop ? out->crop_height : out->resize_height;
     unsigned width = crop ? out->crop_width : out->resize_width;
-    if (image_size == 0)
-        image_size = height;
-    if (height != image_size || width != image_size)
+    if (image_size.height == 0)
+        image_size = (struct extent){height, width};
+    if (height != image_size.height || width != image_size.width)
         return err_set(err, ERR_UNSUPPORTED, "images become %u x %u; the model takes %u x %u",
-                       height, width, image_size, image_size);
+                       height, width, image_size.height, image_size.width);
     return check_padding(root, processor, height, width, err);
 }
 
 static enum err_code read_config(const struct json_t *root, const char *family_class,
-                                 unsigned image_size, struct preprocess *out, struct err *err)
+                                 struct extent image_size, struct preprocess *out, struct err *err)
 {
     const struct processor *processor = NULL;
     if (find_processor(root, family_class, &processor, err))
@@ -385,7 +385,7 @@ static enum err_code find_steps(const struct json_t *root, const struct json_t *
 }
 
 enum err_code preprocess_open(struct preprocess *out, const char *dir, const char *family_class,
-                              unsigned image_size, struct err *err)
+                              struct extent image_size, struct err *err)
 {
     const char *name;
     char path[PATH_MAX];
@@ -394,7 +394,7 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, const cha
     *out = (struct preprocess){0};
     if (preprocess_file(dir, &name, err))
         return err->code;
-    const unsigned side = image_size > 0 ? image_size : 224;
+    const struct extent size = image_size.height > 0 ? image_size : extent_square(224);
     if (name == NULL)
         return err_set(
             err, ERR_UNSUPPORTED,
@@ -403,7 +403,7 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, const cha
             "training, such as {\"image_processor_type\": \"%sImageProcessor\", \"size\": "
             "{\"height\": %u, \"width\": %u}, \"image_mean\": [0.5, 0.5, 0.5], \"image_std\": "
             "[0.5, 0.5, 0.5]}",
-            family_class, side, side);
+            family_class, size.height, size.width);
     if (file_path(path, dir, name, err) || doc_parse_file(&root, path, FILE_BYTES_MAX, err) ||
         find_steps(root, &steps, err))
         goto out;
@@ -413,12 +413,14 @@ out:
     return err->code != ERR_OK ? err_prefix(err, "%s: ", name) : ERR_OK;
 }
 
-enum err_code preprocess_size(const char *dir, const char *family_class, unsigned *image_size,
+enum err_code preprocess_size(const char *dir, const char *family_class, struct extent *image_size,
                               struct err *err)
 {
     struct preprocess preprocess;
-    if (preprocess_open(&preprocess, dir, family_class, 0, err))
+    if (preprocess_open(&preprocess, dir, family_class, (struct extent){0}, err))
         return err->code;
-    *image_size = preprocess.do_center_crop ? preprocess.crop_height : preprocess.resize_height;
+    *image_size = preprocess.do_center_crop
+                      ? (struct extent){preprocess.crop_height, preprocess.crop_width}
+                      : (struct extent){preprocess.resize_height, preprocess.resize_width};
     return ERR_OK;
 }

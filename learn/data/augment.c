@@ -167,14 +167,14 @@ static void copy_row(const struct augment_pixels *in, ptrdiff_t from, ptrdiff_t 
 }
 
 /* One direction of a shifted image: outputs [to, to + count) show sources [from, from + count). */
-struct extent {
+struct reach {
     unsigned to, from, count;
 };
 
-static struct extent span_of(unsigned side, int shift)
+static struct reach span_of(unsigned side, int shift)
 {
     unsigned size = (unsigned)(shift < 0 ? -shift : shift);
-    struct extent span = {.count = size < side ? side - size : 0};
+    struct reach span = {.count = size < side ? side - size : 0};
     span.to = shift > 0 ? size : 0;
     span.from = shift < 0 ? size : 0;
     return span;
@@ -182,8 +182,8 @@ static struct extent span_of(unsigned side, int shift)
 
 static void walk_over(const struct walk *walk, const struct augment_pixels *in, unsigned char *room)
 {
-    struct extent rows = span_of(walk->height, walk->shift_y);
-    struct extent columns = span_of(walk->width, walk->shift_x);
+    struct reach rows = span_of(walk->height, walk->shift_y);
+    struct reach columns = span_of(walk->width, walk->shift_x);
     size_t stride = (size_t)walk->width * in->channels;
     if (rows.count < walk->height || columns.count < walk->width)
         memset(room, OFF_WAFER, stride * walk->height);

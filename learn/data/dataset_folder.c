@@ -174,7 +174,8 @@ enum err_code dataset_folder_read(struct dataset *dataset, const char *path,
     struct names names;
     struct stat root, status;
     if (options->kind != ENGINE_IMAGE)
-        return err_set(err, ERR_UNUSABLE, "a folder holds images, but texts are wanted");
+        return err_set(err, ERR_UNUSABLE,
+                       "a folder holds images, but texts are wanted: give a .jsonl or .csv file");
     if (stat(path, &root) != 0)
         return unreadable(path, err);
     names_open(&names, path, err);

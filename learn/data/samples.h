@@ -3,7 +3,7 @@
  *
  *     struct samples_options options = {.threads = 2};
  *     samples_open(&samples, &dataset, &spec, "models/wafer-vit", &options, &err);
- *     struct samples_view view = {.image_size = 72, .augment = {.mirror = 0.5f, .turn = 1}};
+ *     struct samples_view view = {.image_size = {72, 72}, .augment = {.mirror = 0.5f, .turn = 1}};
  *     struct rng rng = rng_for(seed, epoch, item);
  *     samples_input(samples, item, &view, &rng, &arena, &input, &err);
  *     samples_close(samples);
@@ -111,9 +111,9 @@ struct samples_options {
 
 /* How to prepare an item. All zeros: as serving does. */
 struct samples_view {
-    unsigned image_size;    /* at least a patch; 0: the model's */
-    unsigned patch;         /* 0: the model's */
-    struct augment augment; /* images, with an rng only */
+    struct extent image_size; /* at least a patch; height 0: the model's */
+    struct extent patch;      /* height 0: the model's */
+    struct augment augment;   /* images, with an rng only */
 
     unsigned tokens_max; /* [CLS] and [SEP] included; 0 or above the model's: the model's */
     /* A text with more pieces than that: a window drawn at random instead of the first, all as

@@ -70,20 +70,19 @@ enum err_code samples_load_image(struct samples_loader *loader, const struct dat
 
 /* ---- prepare ---- */
 
-static unsigned size_of(const struct samples *samples, const struct samples_view *view)
+static struct extent size_of(const struct samples *samples, const struct samples_view *view)
 {
-    return view->image_size != 0 ? view->image_size : samples->spec.image_size;
+    return view->image_size.height != 0 ? view->image_size : samples->spec.image_size;
 }
 
-static unsigned patch_of(const struct samples *samples, const struct samples_view *view)
+static struct extent patch_of(const struct samples *samples, const struct samples_view *view)
 {
-    return view->patch != 0 ? view->patch : samples->spec.patch;
+    return view->patch.height != 0 ? view->patch : samples->spec.patch;
 }
 
 unsigned samples_patches(const struct samples *samples, const struct samples_view *view)
 {
-    unsigned side = size_of(samples, view) / patch_of(samples, view);
-    return side * side;
+    return (unsigned)extent_area(extent_parts(size_of(samples, view), patch_of(samples, view)));
 }
 
 static enum err_code to_rgb(const struct augment_pixels *pixels, struct arena *scratch,
@@ -106,14 +105,15 @@ enum err_code samples_prepare_image(const struct samples *samples, const struct 
                                     const struct samples_view *view, struct rng *rng,
                                     struct arena *arena, struct engine_input *out, struct err *err)
 {
-    const unsigned side = size_of(samples, view), patch = patch_of(samples, view);
-    const struct pipeline_size size = {side, patch, 1};
+    const struct pipeline_size size = {size_of(samples, view), patch_of(samples, view), 1};
+    const struct extent sides = size.image_size, patch = size.patch;
     struct augment_pixels pixels = sample->pixels;
     struct image image;
     struct arena scratch;
-    if (side < patch || side > IMAGE_SIDE_MAX)
-        return err_set(err, ERR_UNUSABLE, "an image size of %u; it is from %u (a patch) to %d",
-                       side, patch, IMAGE_SIDE_MAX);
+    if (sides.height < patch.height || sides.width < patch.width || sides.height > IMAGE_SIDE_MAX ||
+        sides.width > IMAGE_SIDE_MAX)
+        return err_set(err, ERR_UNUSABLE, "an image size of %s; it is from %s (a patch) to %d",
+                       extent_text(sides).text, extent_text(patch).text, IMAGE_SIDE_MAX);
     arena_init(&scratch);
     if (rng != NULL) {
         size_t bytes = 2 * (size_t)pixels.width * pixels.height * pixels.channels;

@@ -169,6 +169,7 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
         if (result->rejected != NULL)
             fprintf(file, "  %12.9g  rejected: %s\n", (double)result->rejected->score,
                     result->rejected->text);
+        print_judgement(file, &result->judgement);
         return ERR_OK;
     }
     if (result->task == ENGINE_EMBED) {

@@ -57,7 +57,10 @@ static enum err_code read_head(struct fit *fit, struct err *err)
 static enum err_code open_model(struct fit *fit, struct err *err)
 {
     const char *dir = fit->options.model;
-    if (engine_open(&fit->model, dir, &(struct engine_options){.class_prior = "natural"}, err) ||
+    const struct engine_options options = {
+        .class_prior = "natural",
+        .instead = "there is no classifier to fit; attnd-train --task seq2seq trains it"};
+    if (engine_open(&fit->model, dir, &options, err) ||
         check_head(engine_describe(fit->model), err) ||
         spec_read(&fit->old, dir, &fit->arena, err) || pipeline_fit(&fit->old, dir, err) ||
         read_head(fit, err))

@@ -296,7 +296,7 @@ static enum err_code measure_and_cut(struct pruning *pruning, struct err *err)
                   err))
         return err_prefix(err, "%s: ", dir);
     struct samples_view view = plan.judging; /* inputs without augmentation */
-    view.image_size = plan_image_size(&plan, 0);
+    view.image_size = extent_square(plan_image_size(&plan, 0));
     if (!open_learner(&learner, pruning, &view, err) &&
         !importance_open(&importance, &pruning->spec, err) &&
         !data_loader_open(&loader, pruning->corpus.train.part->samples, 1, err) &&

@@ -5,10 +5,7 @@
 #include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/number_reference.h"
-#include "learn/eval/report/number_report.h"
-#include "learn/eval/report/rerank_report.h"
-#include "learn/eval/report/retrieval_report.h"
-#include "learn/eval/report/span_report.h"
+#include "learn/eval/report/task_report.h"
 #include "learn/eval/span_thresholds.h"
 #include "learn/train/loop/judge_texts.h"
 #include "learn/train/loop/run.h"
@@ -101,12 +98,10 @@ static enum err_code report_numbers(const struct number_assessment *assessment,
 {
     struct report_epoch *epochs =
         conclude_epochs(&run->history, offsetof(struct history_epoch, rmse), err);
-    const struct number_report report = {.model_dir = run->options->out,
-                                         .assessment = assessment,
-                                         .epochs = epochs,
-                                         .epoch_count = run->history.count};
+    const struct task_report report = {&task_report_numbers, run->options->out, assessment, epochs,
+                                       run->history.count};
     if (epochs != NULL)
-        number_report_write(&report, run->options->out, err);
+        task_report_write(&report, run->options->out, err);
     free(epochs);
     return err->code;
 }
@@ -143,12 +138,10 @@ static enum err_code report_vectors(const struct retrieval *retrieval, const str
 {
     struct report_epoch *epochs =
         conclude_epochs(&run->history, offsetof(struct history_epoch, ndcg), err);
-    const struct retrieval_report report = {.model_dir = run->options->out,
-                                            .retrieval = retrieval,
-                                            .epochs = epochs,
-                                            .epoch_count = run->history.count};
+    const struct task_report report = {&task_report_vectors, run->options->out, retrieval, epochs,
+                                       run->history.count};
     if (epochs != NULL)
-        retrieval_report_write(&report, run->options->out, err);
+        task_report_write(&report, run->options->out, err);
     free(epochs);
     return err->code;
 }
@@ -180,11 +173,11 @@ enum err_code conclude_pairs(struct run *run, const struct conclude_progress *pr
 {
     struct closing closing;
     struct rerank rerank = {0};
-    const struct rerank_report report = {.model_dir = run->options->out, .rerank = &rerank};
+    const struct task_report report = {&task_report_pairs, run->options->out, &rerank, NULL, 0};
     if (!closing_open(&closing, run, progress, err) &&
         !rerank_take(&rerank, closing.model, &closing.validation, closing.data_path, err) &&
         !rerank_run(&rerank, &closing.how, err) &&
-        !rerank_report_write(&report, run->options->out, err)) {
+        !task_report_write(&report, run->options->out, err)) {
         out->judged = true;
         out->accuracy = rerank.accuracy;
         out->ndcg = rerank.scores.ndcg;
@@ -202,12 +195,10 @@ static enum err_code report_tags(const struct span_assessment *assessment, const
 {
     struct report_epoch *epochs =
         conclude_epochs(&run->history, offsetof(struct history_epoch, span_f1), err);
-    const struct span_report report = {.model_dir = run->options->out,
-                                       .assessment = assessment,
-                                       .epochs = epochs,
-                                       .epoch_count = run->history.count};
+    const struct task_report report = {&task_report_spans, run->options->out, assessment, epochs,
+                                       run->history.count};
     if (epochs != NULL)
-        span_report_write(&report, run->options->out, err);
+        task_report_write(&report, run->options->out, err);
     free(epochs);
     return err->code;
 }

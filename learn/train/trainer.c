@@ -73,7 +73,7 @@ static void tell(struct walk *walk, enum trainer_phase phase, unsigned epoch, si
                                         .total = total,
                                         .epoch = epoch + 1,
                                         .epochs = run->plan.epochs,
-                                        .image_size = run->plan.learning.image_size,
+                                        .image_size = run->plan.learning.image_size.height,
                                         .loss = steps > 0 ? run->at.epoch_loss / (double)steps : 0,
                                         .rate = walk->rate};
     if (!is_due(walk, done, total))
@@ -96,7 +96,7 @@ static void tell_concluding(void *context, size_t done, size_t total)
     struct trainer_progress progress = {.phase = TRAINER_CONCLUDING,
                                         .done = done,
                                         .total = total,
-                                        .image_size = walk->run.plan.judging.image_size};
+                                        .image_size = walk->run.plan.judging.image_size.height};
     if (is_due(walk, done, total))
         walk->hooks->progress(walk->hooks->context, &progress);
 }
@@ -328,7 +328,7 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
     history->epochs = grown;
     grown[history->count++] =
         (struct history_epoch){.epoch = epoch + 1,
-                               .image_size = run->plan.learning.image_size,
+                               .image_size = run->plan.learning.image_size.height,
                                .rate = walk->rate,
                                .train_loss = run->at.epoch_loss / run->plan.epoch_steps,
                                .validation_loss = judged->loss,

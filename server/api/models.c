@@ -107,7 +107,8 @@ static const struct served_model *find_model(struct request *request, const char
     }
     const struct served_model *model = snapshot_find(snapshot, name);
     if (model == NULL)
-        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
+        err_set(&request->err, ERR_NOT_FOUND,
+                "no model of this name is served; GET /models lists them");
     if (model == NULL || version == NULL)
         return model;
     model = versions_find(snapshot, name, version);

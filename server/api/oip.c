@@ -109,7 +109,11 @@ enum http_next oip_model(struct service *service, struct request *request)
     codec_text_add(&text, "],\"outputs\":[");
     if (info->task == ENGINE_EMBED)
         add_tensor(&text, "embedding", "FP32", info->vector_size);
-    else if (info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS) {
+    else if (info->task == ENGINE_GENERATE) {
+        add_tensor(&text, "output", "BYTES", 0);
+        codec_text_add(&text, ",");
+        add_tensor(&text, "score", "FP32", 0);
+    } else if (info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS) {
         add_tensor(&text, "label", "BYTES", 0);
         codec_text_add(&text, ",");
         add_tensor(&text, "score", "FP32", 0);

@@ -4,6 +4,7 @@
 
 #include "server/api/reply.h"
 #include "server/api/route.h"
+#include "server/protocol/written.h"
 #include "server/serve/claim.h"
 #include "wire/codec_dump.h"
 
@@ -63,7 +64,8 @@ static const struct served_model *choose_model(struct request *request)
             best = snapshot->models[i];
     }
     if (best == NULL)
-        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
+        err_set(&request->err, ERR_NOT_FOUND,
+                "no model of this name is served; GET /models lists them");
     return best;
 }
 
@@ -104,6 +106,20 @@ static void add_type(struct codec_text *text, const struct engine_info *info)
     codec_text_add(text, "}}}");
 }
 
+/* Members that text-generation-inference tells of a model that writes, beside those of both. */
+static void add_generation(struct codec_text *text, const struct served_model *model)
+{
+    const enum written_form form = written_form_of(model->info);
+    codec_text_add(text, ",\"model_pipeline_tag\":");
+    codec_text_string(text, model->info->kind == ENGINE_IMAGE ? "image-to-text"
+                            : form == WRITTEN_TRANSLATION     ? "translation"
+                            : form == WRITTEN_SUMMARY         ? "summarization"
+                                                              : "text2text-generation");
+    codec_text_add(text, ",\"max_best_of\":1,\"max_stop_sequences\":0,");
+    add_number(text, "max_input_tokens", model->info->tokens_max);
+    codec_text_add(text, ",\"router\":\"attnd\",");
+}
+
 enum http_next others_info(struct service *service, struct request *request)
 {
     const struct config *config = &request->snapshot->config;
@@ -126,9 +142,13 @@ enum http_next others_info(struct service *service, struct request *request)
     codec_text_string(&text, model->info->dtype);
     codec_text_add(&text, ",\"served_model_name\":");
     codec_text_string(&text, model->name);
-    codec_text_add(&text, ",\"model_type\":");
-    add_type(&text, model->info);
-    codec_text_add(&text, ",");
+    if (model->info->task == ENGINE_GENERATE) {
+        add_generation(&text, model);
+    } else {
+        codec_text_add(&text, ",\"model_type\":");
+        add_type(&text, model->info);
+        codec_text_add(&text, ",");
+    }
     add_number(&text, "max_concurrent_requests", config->queue_limit);
     codec_text_add(&text, ",");
     add_number(&text, "max_input_length", model->info->tokens_max);
@@ -196,7 +216,8 @@ enum http_next others_model(struct service *service, struct request *request)
     size_t len = 0;
     bool has_some = false;
     if (first == NULL)
-        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /v1/models");
+        err_set(&request->err, ERR_NOT_FOUND,
+                "no model of this name is served; GET /v1/models lists them");
     if (request->err.code != ERR_OK || claim_reply(service, request, bytes))
         return reply_problem(request);
     codec_text_open(&text, bytes, &request->exchange->arena);

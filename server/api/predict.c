@@ -26,6 +26,7 @@
 #include "server/api/repeats.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
+#include "server/api/stream.h"
 
 #include "engine/base/clock.h"
 #include "server/protocol/lines.h"
@@ -117,7 +118,7 @@ static enum err_code parse(struct service *service, struct request *request)
     if (repeats_begin(service, request) || repeats_has_reply(request))
         return request->err.code;
     if (claim_reading(service, request, protocol->parse_bytes(request)) ||
-        protocol->parse(service, request))
+        protocol->parse(service, request) || stream_check(request))
         return request->err.code;
     request->deadline_ns = request_deadline_ns(request, request->snapshot->config.deadline_ms);
     if (rows_open(request) || check_restricted(request))
@@ -446,6 +447,10 @@ void predict_finish(struct service *service, struct request *request)
             reply_problem(request);
         return;
     }
+    if (request_goes_on(request)) {
+        stream_part(request);
+        return;
+    }
     request_take_texts(request);
     if (error_of(request) != &request->err)
         request->err = *error_of(request);
@@ -464,10 +469,13 @@ void predict_finish(struct service *service, struct request *request)
         reply_problem(request);
     }
     repeats_end(service, request); /* before the reply is out: the client may ask again at once */
+    stream_end(request);
 }
 
 enum http_next predict_more(struct service *service, struct request *request)
 {
+    if (request_goes_on(request))
+        return stream_more(service, request);
     unsigned most = lines_most(request);
     struct err err = {0};
     while (most > 1 && batcher_admit(service->batcher, most, &err) != ERR_OK)

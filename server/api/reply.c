@@ -9,11 +9,10 @@
 
 #include <string.h>
 
-void reply_fill(struct request *request, unsigned status, const char *content_type,
-                const char *body, size_t len)
+static void fill(struct request *request, unsigned status, const char *content_type,
+                 const char *body, size_t len)
 {
     struct http_reply *reply = &request->exchange->reply;
-    request_enter(request, REQUEST_REPLY);
     reply->status = status;
     reply->content_type = content_type;
     reply->body = body;
@@ -22,6 +21,20 @@ void reply_fill(struct request *request, unsigned status, const char *content_ty
     reply->traceparent = request->trace != NULL ? request->trace->header : NULL;
     if (request->call.id != NULL && request_id_is_plain(request->call.id))
         reply->request_id = request->call.id;
+}
+
+void reply_fill(struct request *request, unsigned status, const char *content_type,
+                const char *body, size_t len)
+{
+    request_enter(request, REQUEST_REPLY);
+    fill(request, status, content_type, body, len);
+    request->exchange->reply.has_more = false;
+}
+
+void reply_part(struct request *request, const char *content_type, const char *body, size_t len)
+{
+    fill(request, 200, content_type, body, len);
+    request->exchange->reply.has_more = true;
 }
 
 const struct http_field *reply_fields(const struct http_field *first, const struct http_field *more,

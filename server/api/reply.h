@@ -11,6 +11,9 @@
 void reply_fill(struct request *request, unsigned status, const char *content_type,
                 const char *body, size_t len);
 
+/* The same for a part of a 200 that goes on, while the request stays in its phase. */
+void reply_part(struct request *request, const char *content_type, const char *body, size_t len);
+
 /* A 200 that a client may keep: with its tag and the headers of `more` (their names end with NULL),
  * or, for who has it, a 304. ERR_NO_MEMORY, and there is no reply yet. */
 enum err_code reply_tagged(struct request *request, const char *content_type, const char *body,

@@ -103,7 +103,8 @@ static enum err_code read_repository(struct request *request, struct rollout_cha
         err_set(&request->err, ERR_CONFLICT,
                 "the model has several versions: name one in parameters.version");
     if (!is_load && version == NULL && change->version == NULL)
-        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
+        err_set(&request->err, ERR_NOT_FOUND,
+                "no model of this name is served; GET /models lists them");
     if (is_load)
         change->dir = dir != NULL ? arena_copy(arena, dir, strlen(dir)) : change->name;
     if (dtype != NULL)

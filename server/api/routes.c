@@ -10,6 +10,7 @@
 #include "server/api/records.h"
 #include "server/api/repeats.h"
 #include "server/api/reply.h"
+#include "server/api/stream.h"
 #include "server/api/tracing.h"
 #include "server/feedback/feedback.h"
 #include "server/http/path_pattern.h"
@@ -382,7 +383,7 @@ static enum http_next app_more(void *context, struct http_exchange *exchange)
 {
     struct service *service = context;
     struct request *request = exchange->state;
-    if (request->good_count > 0)
+    if (request->good_count > 0 && !request_goes_on(request))
         offer_inputs(service, request);
     return request->route->more(service, request);
 }
@@ -395,6 +396,7 @@ static void app_done(void *context, struct http_exchange *exchange)
         return;
     int route = request->route != NULL ? (int)routes_path_of(request->route) : METRICS_OTHER_ROUTE;
     request_enter(request, REQUEST_DONE);
+    stream_drop(service, request);
     records_request(service, request, route);
     if (request->exchange->reply.status == 200 && request->good_count > 0 &&
         request->call.wish != WISH_SIMILAR)

@@ -5,6 +5,17 @@
 
 enum { MEMBERS_BYTES = 8 * 1024 }; /* of one prediction: twice what its longest parts take */
 
+/* All labels of an answer that may have several. */
+static void put_set(struct json_line *line, const struct engine_info *info, uint64_t set)
+{
+    const char *texts[OUTCOME_SET_LABELS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < info->label_count; i++)
+        if (set >> i & 1)
+            texts[count++] = info->labels[i];
+    json_line_list(line, "labels", texts, count);
+}
+
 static size_t put_prediction(const struct prediction_record *record, char bytes[MEMBERS_BYTES])
 {
     const struct answer *answer = record->answer;
@@ -26,6 +37,8 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
     json_line_text(&line, "digest", answer->model_digest);
     if (outcome.label != NULL)
         json_line_text(&line, "label", outcome.label);
+    if (outcome.is_set)
+        put_set(&line, answer->info, outcome.set);
     if (outcome.number_name != NULL)
         json_line_number(&line, outcome.number_name, (double)outcome.number);
     if (outcome.judgement != NULL)

@@ -82,6 +82,11 @@ static void remember(void *context, const struct prediction_record *record)
         return;
     }
     int at = feedback_version_locked(feedback, answer->model_name, version, false);
+    if (outcome.is_set && at >= 0 &&
+        outcomes_learn(feedback->outcomes, (unsigned)at, answer->info->labels,
+                       answer->info->label_count))
+        entry.has_set = feedback_set_locked(feedback->outcomes, (unsigned)at, answer->info->labels,
+                                            outcome.set, &entry.predicted_set);
     int64_t predicted = at < 0 ? -1
                                : outcomes_add_label(feedback->outcomes, (unsigned)at, outcome.label,
                                                     false, outcome.label_index);
@@ -123,8 +128,8 @@ void feedback_learn(struct feedback *feedback, const char *model, const char *ve
 
 /* A label as an entry has it. */
 struct told {
-    uint32_t label; /* WINDOW_NO_LABEL: none */
-    uint8_t is_other;
+    uint64_t label; /* WINDOW_NO_LABEL: none */
+    bool is_other, is_set;
 };
 
 /* One change of a label, kept so that it can be undone. */
@@ -140,9 +145,24 @@ struct step {
 static struct outcomes_mark mark_of(const struct window_entry *entry, struct told told)
 {
     return (struct outcomes_mark){.label = told.is_other ? OUTCOMES_OTHER : told.label,
-                                  .predicted = entry->predicted,
+                                  .predicted =
+                                      told.is_set ? entry->predicted_set : entry->predicted,
+                                  .is_set = told.is_set,
                                   .decision = (enum decision)entry->decision,
                                   .is_sampled = entry->is_sampled};
+}
+
+/* Only labels that people made up are held, and sets have none. */
+static void hold_locked(struct feedback *feedback, const struct window_entry *entry,
+                        struct told told, int step)
+{
+    if (!told.is_set)
+        outcomes_hold(feedback->outcomes, entry->version, told.label, step);
+}
+
+static struct told told_by(const struct window_entry *entry)
+{
+    return (struct told){entry->label, entry->is_other, entry->is_set};
 }
 
 /* The entry may have left the window meanwhile; its counts have not. */
@@ -152,25 +172,21 @@ static void exchange_locked(struct feedback *feedback, const struct window_entry
     const struct outcomes_mark before = mark_of(entry, from), after = mark_of(entry, to);
     struct window_entry *kept = window_find(&feedback->window, entry->key);
     if (kept != NULL && kept->number == entry->number) {
-        outcomes_hold(feedback->outcomes, entry->version, to.label, 1);
-        outcomes_hold(feedback->outcomes, entry->version, kept->label, -1);
+        hold_locked(feedback, entry, to, 1);
+        hold_locked(feedback, entry, told_by(kept), -1);
         kept->label = to.label;
         kept->is_other = to.is_other;
+        kept->is_set = to.is_set;
     }
-    feedback_given_note_locked(feedback, entry, to.label);
+    feedback_given_note_locked(feedback, entry, to.is_set ? WINDOW_NO_LABEL : to.label);
     if (from.label != WINDOW_NO_LABEL) {
         outcomes_count(feedback->outcomes, entry->version, &before, -1);
-        feedback_shadow_judge_locked(feedback, entry, from.label, -1);
+        feedback_shadow_judge_locked(feedback, entry, from.label, from.is_set, -1);
     }
     if (to.label != WINDOW_NO_LABEL) {
         outcomes_count(feedback->outcomes, entry->version, &after, 1);
-        feedback_shadow_judge_locked(feedback, entry, to.label, 1);
+        feedback_shadow_judge_locked(feedback, entry, to.label, to.is_set, 1);
     }
-}
-
-static struct told told_by(const struct window_entry *entry)
-{
-    return (struct told){entry->label, entry->is_other};
 }
 
 /* ---- a call ---- */
@@ -243,8 +259,79 @@ static enum err_code find_label_locked(struct feedback *feedback, const struct w
                        "label: there is no room for another new label; at most %d are kept for a "
                        "version. Take some back, or serve a version that has them",
                        OUTCOMES_NEW_LABELS);
-    step->after = (struct told){(uint32_t)found, !is_own};
+    step->after = (struct told){.label = (uint64_t)found, .is_other = !is_own};
     return ERR_OK;
+}
+
+/* Writes the texts of a set, which stay, into the arena. */
+static enum err_code tell_set_locked(const struct feedback *feedback, unsigned version,
+                                     uint64_t set, struct feedback_labels *out, struct arena *arena,
+                                     struct err *err)
+{
+    const char *texts[OUTCOME_SET_LABELS];
+    out->count = outcomes_set_texts(feedback->outcomes, version, set, texts);
+    out->texts = arena_alloc_array(arena, out->count + 1, sizeof *out->texts);
+    if (out->texts == NULL)
+        return err_no_memory(err, out->count * sizeof *out->texts);
+    memcpy(out->texts, texts, out->count * sizeof *texts);
+    return ERR_OK;
+}
+
+/* Finds the bits of the labels, which must be the version's own. */
+static enum err_code find_set_locked(const struct feedback *feedback,
+                                     const struct window_entry *entry, struct feedback_item *item,
+                                     struct step *step)
+{
+    const struct outcomes_version *version = &feedback->outcomes->versions[entry->version];
+    if (item->is_new)
+        return err_set(&item->err, ERR_UNUSABLE,
+                       "new: several labels may hold of this model; they are its own alone");
+    step->after.label = 0;
+    for (unsigned i = 0; i < item->labels.count; i++) {
+        const char *text = item->labels.texts[i];
+        const int64_t found = outcomes_label(feedback->outcomes, entry->version, text, i);
+        if (found < 0 || found >= OUTCOME_SET_LABELS || version->labels[found].is_new)
+            return err_set(&item->err, ERR_UNUSABLE, "labels: the model has no label \"%s\"", text);
+        step->after.label |= UINT64_C(1) << found;
+    }
+    return ERR_OK;
+}
+
+/* Judges all labels of an answer that may have several. */
+static enum err_code judge_set_locked(const struct feedback *feedback,
+                                      const struct window_entry *entry, struct feedback_item *item,
+                                      struct step *step, struct arena *arena)
+{
+    if (!entry->has_set)
+        return err_set(&item->err, ERR_UNUSABLE,
+                       "labels: the answer has one label: send \"label\"; sets are for models of "
+                       "whose labels several may hold, with at most %d labels of %d bytes",
+                       OUTCOME_SET_LABELS, OUTCOME_SET_BYTES);
+    if (find_set_locked(feedback, entry, item, step))
+        return item->err.code;
+    step->after.is_set = true;
+    return tell_set_locked(feedback, entry->version, entry->predicted_set, &item->predicted_labels,
+                           arena, &item->err);
+}
+
+/* Keeps what was given before: its text may go when it is replaced. */
+static enum err_code keep_replaced_locked(const struct feedback *feedback,
+                                          const struct window_entry *entry,
+                                          struct feedback_item *item, struct arena *arena)
+{
+    if (entry->label == WINDOW_NO_LABEL)
+        return ERR_OK;
+    if (entry->is_set)
+        return tell_set_locked(feedback, entry->version, entry->label, &item->replaced_labels,
+                               arena, &item->err);
+    const char *text = outcomes_text(feedback->outcomes, entry->version, entry->label);
+    item->replaced = arena_copy(arena, text, strlen(text));
+    return item->replaced != NULL ? ERR_OK : err_no_memory(&item->err, strlen(text));
+}
+
+static bool is_given(const struct feedback_item *item)
+{
+    return item->label != NULL || item->labels.texts != NULL;
 }
 
 static struct window_entry *find_locked(struct feedback *feedback, struct feedback_item *item)
@@ -276,27 +363,25 @@ static void judge_locked(struct feedback *feedback, struct feedback_item *item, 
         return;
     step->entry = *entry;
     step->after = (struct told){.label = WINDOW_NO_LABEL};
-    if (item->label == NULL && entry->label == WINDOW_NO_LABEL) {
+    if (!is_given(item) && entry->label == WINDOW_NO_LABEL) {
         err_set(&item->err, ERR_NOT_FOUND, "id: no label was given for this prediction");
         return;
     }
-    if (entry->label != WINDOW_NO_LABEL) { /* its text may go when it is replaced */
-        const char *text = outcomes_text(feedback->outcomes, entry->version, entry->label);
-        item->replaced = arena_copy(arena, text, strlen(text));
-        if (item->replaced == NULL) {
-            err_no_memory(&item->err, strlen(text));
-            return;
-        }
-    }
+    if (keep_replaced_locked(feedback, entry, item, arena))
+        return;
+    if (item->labels.texts != NULL && judge_set_locked(feedback, entry, item, step, arena))
+        return;
     if (item->label != NULL && find_label_locked(feedback, entry, item, step, arena))
         return;
-    item->predicted = outcomes_text(feedback->outcomes, entry->version, entry->predicted);
-    item->is_correct = step->after.label == entry->predicted;
+    if (item->labels.texts == NULL)
+        item->predicted = outcomes_text(feedback->outcomes, entry->version, entry->predicted);
+    const struct outcomes_mark mark = mark_of(entry, step->after);
+    item->is_correct = mark.label == mark.predicted;
     exchange_locked(feedback, &step->entry, told_by(&step->entry), step->after);
     step->is_done = true;
     feedback->outcomes->versions[step->entry.version].pins++;
-    outcomes_hold(feedback->outcomes, step->entry.version, step->entry.label, 1);
-    outcomes_hold(feedback->outcomes, step->entry.version, step->after.label, 1);
+    hold_locked(feedback, &step->entry, told_by(&step->entry), 1);
+    hold_locked(feedback, &step->entry, step->after, 1);
 }
 
 /* Writes the items to the audit log: an item is accepted once it is there. Without `lock`. */
@@ -314,22 +399,25 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
         const struct window_entry *entry = &steps[i].entry;
         const struct outcomes_version *version = &feedback->outcomes->versions[entry->version];
         const struct feedback_item *item = &items[i];
-        const bool is_given = item->label != NULL;
+        const bool stands = is_given(item);
         if (!steps[i].is_done)
             continue;
         const struct feedback_line line = {
-            .kind = is_given ? FEEDBACK_LINE_GIVEN : FEEDBACK_LINE_REMOVED,
+            .kind = stands ? FEEDBACK_LINE_GIVEN : FEEDBACK_LINE_REMOVED,
             .id = item->id,
             .index = item->index,
             .model = version->model,
             .version = version->version,
             .predicted = item->predicted,
             .decision = (enum decision)entry->decision,
-            .label = is_given ? item->label : item->replaced,
+            .label = stands ? item->label : item->replaced,
+            .predicted_labels = item->predicted_labels,
+            .labels = stands ? item->labels : item->replaced_labels,
             .is_new = steps[i].after.is_other != 0,
             .source = item->source,
             .key = item->key,
-            .replaced = is_given ? item->replaced : NULL,
+            .replaced = stands ? item->replaced : NULL,
+            .replaced_labels = stands ? item->replaced_labels : (struct feedback_labels){0},
         };
         if (feedback_line_write(&lines[used++], &line, arena, err))
             return err->code;
@@ -341,8 +429,8 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
 static void let_go_locked(struct feedback *feedback, const struct step *step)
 {
     feedback->outcomes->versions[step->entry.version].pins--;
-    outcomes_hold(feedback->outcomes, step->entry.version, step->entry.label, -1);
-    outcomes_hold(feedback->outcomes, step->entry.version, step->after.label, -1);
+    hold_locked(feedback, &step->entry, told_by(&step->entry), -1);
+    hold_locked(feedback, &step->entry, step->after, -1);
 }
 
 static void undo_locked(struct feedback *feedback, const struct step *steps, unsigned count)
@@ -404,6 +492,21 @@ enum err_code feedback_give(struct feedback *feedback, struct feedback_item *ite
 
 /* ---- the past ---- */
 
+/* The set of labels of a line, which the version learns. False: it has no room for one. */
+static bool take_set_locked(struct feedback *feedback, unsigned version,
+                            const struct feedback_labels *labels, uint64_t *set)
+{
+    *set = 0;
+    for (unsigned i = 0; i < labels->count; i++) {
+        const int64_t found =
+            outcomes_add_label(feedback->outcomes, version, labels->texts[i], false, i);
+        if (found < 0 || found >= OUTCOME_SET_LABELS)
+            return false;
+        *set |= UINT64_C(1) << found;
+    }
+    return true;
+}
+
 static void take_prediction_locked(struct feedback *feedback, const struct feedback_line *line,
                                    uint64_t number, struct window_entry *entry)
 {
@@ -417,6 +520,9 @@ static void take_prediction_locked(struct feedback *feedback, const struct feedb
         return;
     entry->version = (uint16_t)at;
     entry->predicted = (uint32_t)predicted;
+    if (predicted >= 0 && line->predicted_labels.texts != NULL)
+        entry->has_set =
+            take_set_locked(feedback, (unsigned)at, &line->predicted_labels, &entry->predicted_set);
     feedback_given_drop_old_locked(feedback, entry->key);
     if (predicted >= 0) {
         window_put_old(&feedback->window, entry);
@@ -435,10 +541,16 @@ static void take_label_locked(struct feedback *feedback, const struct feedback_l
     if (entry == NULL || !window_is_old(&feedback->window, entry))
         return;
     struct told after = {.label = WINDOW_NO_LABEL};
-    if (line->kind == FEEDBACK_LINE_GIVEN) {
+    if (line->kind == FEEDBACK_LINE_GIVEN && line->labels.texts != NULL) {
+        after.is_set = entry->has_set; /* else the id was another prediction's */
+        if (!after.is_set ||
+            !take_set_locked(feedback, entry->version, &line->labels, &after.label))
+            return;
+    } else if (line->kind == FEEDBACK_LINE_GIVEN) {
         int64_t label = outcomes_add_label(feedback->outcomes, entry->version, line->label,
                                            line->is_new, entry->predicted);
-        after = (struct told){label < 0 ? OUTCOMES_OTHER : (uint32_t)label, line->is_new};
+        after = (struct told){.label = label < 0 ? OUTCOMES_OTHER : (uint64_t)label,
+                              .is_other = line->is_new};
     }
     const struct window_entry copy = *entry;
     exchange_locked(feedback, &copy, told_by(&copy), after);
@@ -491,7 +603,8 @@ static void *read_past(void *context)
 /* The label of an entry that is forgotten is held by one less. */
 static void let_label_go(void *outcomes, const struct window_entry *entry)
 {
-    outcomes_hold(outcomes, entry->version, entry->label, -1);
+    if (!entry->is_set)
+        outcomes_hold(outcomes, entry->version, entry->label, -1);
 }
 
 /* Places for right labels; without predictions there are no labels. */

@@ -70,10 +70,19 @@ bool feedback_is_own(struct feedback *feedback, const char *id, unsigned index, 
 void feedback_learn(struct feedback *feedback, const char *model, const char *version,
                     const char *const *labels, unsigned count, uint64_t generation);
 
+/* Labels that do not exclude each other. */
+struct feedback_labels {
+    const char **texts; /* [count] NULL: not told, which is not the empty set */
+    unsigned count;
+};
+
 struct feedback_item {
     const char *id;
     unsigned index;
-    const char *label;  /* NULL: the one that was given is taken back */
+    const char *label; /* NULL, and no labels: what was given is taken back */
+    /* In place of `label`, for an answer of a multi-label model with at most OUTCOME_SET_LABELS:
+     * all that are right. `label` is compared with the best label of such an answer. */
+    struct feedback_labels labels;
     bool is_new;        /* the label may be one that no served version of the model has */
     const char *source; /* NULL: not told */
     const char *key;    /* name of the key that was sent; NULL: none was needed */
@@ -84,7 +93,8 @@ struct feedback_item {
     struct err err;
     const char *predicted;
     const char *replaced; /* the label that was given before; NULL: none */
-    bool is_correct;
+    struct feedback_labels predicted_labels, replaced_labels; /* of a set, in their place */
+    bool is_correct;                                          /* the same label, or the same set */
 };
 
 /* Each item without an error of its own is judged, in order. Strings of results live as long as
@@ -103,7 +113,8 @@ enum feedback_standing {
 };
 
 /* Looks up the latest prediction with the id and index, as feedback_give does. *label: the text, in
- * the arena; NULL: it is not labelled, or its label is one whose text is not kept (outcomes.h). */
+ * the arena, of a set "a|b"; NULL: it is not labelled, or its label is one whose text is not kept
+ * (outcomes.h). */
 enum feedback_standing feedback_label_of(struct feedback *feedback, const char *id, unsigned index,
                                          struct arena *arena, const char **label);
 
@@ -113,7 +124,7 @@ void feedback_key(const struct feedback *feedback, const char *id, unsigned inde
 struct feedback_given {
     /* the prediction's; they live as long as `feedback` */
     const char *model, *version, *predicted;
-    const char *label; /* the right label, in the arena; NULL: no arena was given */
+    const char *label; /* the right label, in the arena; NULL: no arena was given. Not of a set */
 };
 
 /* The right label of the latest prediction with the key. False: none was given, it was taken back,

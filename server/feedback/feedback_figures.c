@@ -44,14 +44,44 @@ static void add_pair(struct feedback_accuracy *out, const char *label, const cha
     out->pairs[out->pair_count++] = (struct feedback_pair){label, predicted, count};
 }
 
+static uint64_t count_of(const struct outcomes_cell *cell)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < DECISION_COUNT; i++)
+        count += cell->now[i];
+    return count;
+}
+
+/* Each label is right, told and predicted by itself; a pair is one of whole sets. */
+static enum err_code add_set(struct feedback_accuracy *out, const struct outcomes *outcomes,
+                             const struct outcomes_cell *cell, struct arena *arena, struct err *err)
+{
+    const uint64_t count = count_of(cell);
+    if (count == 0)
+        return ERR_OK;
+    for (unsigned n = 0; n < OUTCOME_SET_LABELS; n++) {
+        const bool is_told = cell->label >> n & 1, is_predicted = cell->predicted >> n & 1;
+        struct feedback_class *class = is_told || is_predicted ? &out->classes[n] : NULL;
+        if (class == NULL)
+            continue;
+        class->told += is_told ? count : 0;
+        class->predicted += is_predicted ? count : 0;
+        class->right += is_told && is_predicted ? count : 0;
+    }
+    const char *label = outcomes_set_text(outcomes, cell->version, cell->label, arena);
+    const char *predicted = outcomes_set_text(outcomes, cell->version, cell->predicted, arena);
+    if (label == NULL || predicted == NULL)
+        return err_no_memory(err, sizeof *cell);
+    out->pairs[out->pair_count++] = (struct feedback_pair){label, predicted, count};
+    return ERR_OK;
+}
+
 /* other: the class of labels that the model lacks. What does not occur is left out later. */
 static void add_cell(struct feedback_accuracy *out, unsigned other,
                      const struct outcomes_cell *cell)
 {
-    unsigned label = cell->label != OUTCOMES_OTHER ? cell->label : other;
-    uint64_t count = 0;
-    for (unsigned i = 0; i < DECISION_COUNT; i++)
-        count += cell->now[i];
+    unsigned label = cell->label != OUTCOMES_OTHER ? (unsigned)cell->label : other;
+    const uint64_t count = count_of(cell);
     out->classes[label].told += count;
     out->classes[cell->predicted].predicted += count;
     out->classes[label].right += cell->label == cell->predicted ? count : 0;
@@ -73,9 +103,15 @@ static enum err_code fill_whole_locked(const struct outcomes *outcomes,
     for (unsigned i = 0; i < labels; i++)
         out->classes[i].label = version->labels[i].text;
     out->classes[labels].label = "other";
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (outcomes->cells[i].is_used && outcomes->cells[i].version == at)
-            add_cell(out, other, &outcomes->cells[i]);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const struct outcomes_cell *cell = &outcomes->cells[i];
+        if (!cell->is_used || cell->version != at)
+            continue;
+        if (!cell->is_set)
+            add_cell(out, other, cell);
+        else if (add_set(out, outcomes, cell, arena, err))
+            return err->code;
+    }
     for (unsigned i = 0; i < labels + 1; i++)
         if (out->classes[i].told + out->classes[i].predicted > 0)
             out->classes[out->class_count++] = out->classes[i];
@@ -136,16 +172,16 @@ size_t feedback_series(struct feedback *feedback)
 static bool is_told_elsewhere(const struct outcomes *outcomes, const struct outcomes_cell *cell,
                               uint64_t *more)
 {
-    if (strcmp(outcomes_text(outcomes, cell->version, cell->label), "other") != 0)
+    if (cell->is_set || strcmp(outcomes_text(outcomes, cell->version, cell->label), "other") != 0)
         return false;
     int64_t own = outcomes_label(outcomes, cell->version, "other", 0);
     if (own < 0)
         return false;
     for (unsigned i = 0; i < SLOTS; i++) {
         const struct outcomes_cell *twin = &outcomes->cells[i];
-        if (twin != cell && twin->is_used && twin->version == cell->version &&
+        if (twin != cell && twin->is_used && !twin->is_set && twin->version == cell->version &&
             twin->predicted == cell->predicted &&
-            (twin->label == OUTCOMES_OTHER || twin->label == own)) {
+            (twin->label == OUTCOMES_OTHER || twin->label == (uint64_t)own)) {
             *more = twin->total;
             return cell->label == OUTCOMES_OTHER;
         }
@@ -158,14 +194,26 @@ struct series {
     uint64_t total;
 };
 
+/* "" without memory. */
+static const char *text_of(const struct outcomes *outcomes, const struct outcomes_cell *cell,
+                           uint64_t label, struct arena *arena)
+{
+    if (!cell->is_set)
+        return outcomes_text(outcomes, cell->version, label);
+    const char *text = outcomes_set_text(outcomes, cell->version, label, arena);
+    return text != NULL ? text : "";
+}
+
 /* The series are written without the lock, under which predictions wait. Texts stay. */
 static void write_labels(struct feedback *feedback, struct metrics_text *out)
 {
     const struct outcomes *outcomes = feedback->outcomes;
     struct series *series = calloc(OUTCOMES_CELLS, sizeof *series);
+    struct arena arena;
     unsigned count = 0;
     if (series == NULL)
         return;
+    arena_init(&arena);
     pthread_mutex_lock(&feedback->lock);
     for (unsigned i = 0; i < SLOTS; i++) {
         const struct outcomes_cell *cell = &outcomes->cells[i];
@@ -174,8 +222,8 @@ static void write_labels(struct feedback *feedback, struct metrics_text *out)
             continue;
         series[count++] = (struct series){
             outcomes->versions[cell->version].model, outcomes->versions[cell->version].version,
-            outcomes_text(outcomes, cell->version, cell->label),
-            outcomes_text(outcomes, cell->version, cell->predicted), cell->total + more};
+            text_of(outcomes, cell, cell->label, &arena),
+            text_of(outcomes, cell, cell->predicted, &arena), cell->total + more};
     }
     pthread_mutex_unlock(&feedback->lock);
     for (unsigned i = 0; i < count; i++) {
@@ -183,6 +231,7 @@ static void write_labels(struct feedback *feedback, struct metrics_text *out)
                                       series[i].predicted};
         metrics_text_value(out, METRIC_FEEDBACK, values, (double)series[i].total);
     }
+    arena_deinit(&arena);
     free(series);
 }
 

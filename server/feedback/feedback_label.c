@@ -24,6 +24,9 @@ enum feedback_standing feedback_label_of(struct feedback *feedback, const char *
         standing = FEEDBACK_FORGOTTEN;
     } else if (entry->label == WINDOW_NO_LABEL) {
         standing = FEEDBACK_OPEN;
+    } else if (entry->is_set) {
+        *label = outcomes_set_text(feedback->outcomes, entry->version, entry->label, arena);
+        standing = *label != NULL ? FEEDBACK_LABELLED : FEEDBACK_NO_MEMORY;
     } else if (entry->label < version->label_count) {
         const char *text = version->labels[entry->label].text;
         *label = arena_copy(arena, text, strlen(text));

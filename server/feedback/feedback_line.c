@@ -11,6 +11,15 @@ static const char *const types[] = {[FEEDBACK_LINE_PREDICTION] = "prediction",
                                     [FEEDBACK_LINE_REMOVED] = "feedback_removed"};
 enum { KINDS = sizeof types / sizeof types[0] };
 
+static void put(struct json_line *json, const char *name, const char *text,
+                const struct feedback_labels *labels, const char *list)
+{
+    if (labels->texts != NULL)
+        json_line_list(json, list, labels->texts, labels->count);
+    else if (text != NULL)
+        json_line_text(json, name, text);
+}
+
 enum err_code feedback_line_write(struct audit_members *out, const struct feedback_line *line,
                                   struct arena *arena, struct err *err)
 {
@@ -21,15 +30,14 @@ enum err_code feedback_line_write(struct audit_members *out, const struct feedba
     json_line_number(&json, "index", line->index);
     json_line_text(&json, "model", line->model);
     json_line_text(&json, "version", line->version);
-    json_line_text(&json, "predicted", line->predicted);
-    json_line_text(&json, "label", line->label);
+    put(&json, "predicted", line->predicted, &line->predicted_labels, "predicted_labels");
+    put(&json, "label", line->label, &line->labels, "labels");
     json_line_text(&json, "decision", decision_name(line->decision));
     if (line->is_new)
         json_line_json(&json, "new", "true");
     if (line->source != NULL)
         json_line_text(&json, "source", line->source);
-    if (line->replaced != NULL)
-        json_line_text(&json, "replaced", line->replaced);
+    put(&json, "replaced", line->replaced, &line->replaced_labels, "replaced_labels");
     if (line->key != NULL)
         json_line_text(&json, "key", line->key);
     if (json.is_cut)
@@ -74,6 +82,28 @@ static const char *text_of(const struct reader *reader, const char *key)
     return copy;
 }
 
+/* Texts NULL: the line lacks the list, or it is none of so many texts. */
+static struct feedback_labels labels_of(const struct reader *reader, const char *key)
+{
+    const struct json_t *list = doc_member(reader->root, key);
+    const size_t count = doc_array_count(list);
+    struct feedback_labels labels = {0};
+    if (list == NULL || strcmp(doc_type_name(list), "an array") != 0 || count > OUTCOME_SET_LABELS)
+        return labels;
+    const char **texts = arena_alloc_array(reader->arena, count + 1, sizeof *texts);
+    for (size_t i = 0; texts != NULL && i < count; i++) {
+        const char *text = doc_as_string(doc_array_item(list, i));
+        texts[i] = text != NULL ? arena_copy(reader->arena, text, strlen(text)) : NULL;
+        if (text == NULL)
+            return labels;
+        if (texts[i] == NULL)
+            texts = NULL;
+    }
+    if (texts == NULL)
+        err_no_memory(reader->err, count * sizeof *texts);
+    return (struct feedback_labels){texts, (unsigned)count};
+}
+
 static bool read_decision(const struct reader *reader, enum decision *out)
 {
     const char *word = doc_as_string(doc_member(reader->root, "decision"));
@@ -100,12 +130,16 @@ static void read_members(const struct reader *reader, struct feedback_line *out)
     out->version = text_of(reader, "version");
     out->predicted = text_of(reader, is_prediction ? "label" : "predicted");
     out->label = is_prediction ? NULL : text_of(reader, "label");
+    out->predicted_labels = labels_of(reader, is_prediction ? "labels" : "predicted_labels");
+    if (!is_prediction)
+        out->labels = labels_of(reader, "labels");
     out->key = text_of(reader, "key");
     doc_get_bool(reader->root, "$", "new", &out->is_new, &(struct err){0});
     doc_get_bool(reader->root, "$", "sampled", &out->is_sampled, &(struct err){0});
     bool is_whole = has_numbers && read_decision(reader, &out->decision) && out->id != NULL &&
-                    out->model != NULL && out->version != NULL && out->predicted != NULL &&
-                    (is_prediction || out->label != NULL);
+                    out->model != NULL && out->version != NULL &&
+                    (out->predicted != NULL || out->labels.texts != NULL) &&
+                    (is_prediction || out->label != NULL || out->labels.texts != NULL);
     /* Answers in labels that came with the call are not remembered. */
     if (!is_whole || (is_prediction && doc_member(reader->root, "candidate_labels") != NULL))
         out->kind = FEEDBACK_LINE_OTHER;

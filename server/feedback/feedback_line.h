@@ -2,7 +2,7 @@
  * after a restart.
  *
  *     {"type":"feedback","id","index","model","version","predicted","label","decision","new"?,
- *      "source"?,"replaced"?}
+ *      "source"?,"replaced"?}, of sets "predicted_labels", "labels" and "replaced_labels"
  *     {"type":"feedback_removed", the same, with the label that was taken back}
  *
  * Threads: no state; the arena is the caller's.
@@ -13,6 +13,7 @@
 #include "engine/base/arena.h"
 #include "engine/decide/decision.h"
 #include "server/audit/audit.h"
+#include "server/feedback/feedback.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,7 +33,8 @@ struct feedback_line {
     unsigned index;
     const char *model, *version, *predicted;
     enum decision decision;
-    const char *label; /* NULL in a prediction */
+    const char *label;                                                /* NULL in a prediction */
+    struct feedback_labels predicted_labels, labels, replaced_labels; /* of sets, in their place */
     bool is_new;
     bool is_sampled;               /* only in a prediction; not written */
     const char *source, *replaced; /* NULL: none; not read again */
@@ -40,7 +42,7 @@ struct feedback_line {
 };
 
 /* Most bytes that a line takes from an arena. */
-enum { FEEDBACK_LINE_BYTES = 4096 };
+enum { FEEDBACK_LINE_BYTES = 8192 };
 
 /* The members in the arena. ERR_NO_MEMORY. */
 enum err_code feedback_line_write(struct audit_members *out, const struct feedback_line *line,

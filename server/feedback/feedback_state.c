@@ -17,6 +17,21 @@ int feedback_version_locked(struct feedback *feedback, const char *model, const 
     return outcomes_version(feedback->outcomes, model, version, is_old);
 }
 
+bool feedback_set_locked(const struct outcomes *outcomes, unsigned version,
+                         const char *const *labels, uint64_t set, uint64_t *out)
+{
+    *out = 0;
+    for (unsigned i = 0; set != 0; i++, set >>= 1) {
+        const int64_t found = (set & 1) != 0 ? outcomes_label(outcomes, version, labels[i], i) : 0;
+        if ((set & 1) == 0)
+            continue;
+        if (found < 0 || found >= OUTCOME_SET_LABELS)
+            return false;
+        *out |= UINT64_C(1) << found;
+    }
+    return true;
+}
+
 /* ---- right labels ---- */
 
 void feedback_given_drop_locked(struct feedback *feedback, const uint64_t key[2])
@@ -25,7 +40,7 @@ void feedback_given_drop_locked(struct feedback *feedback, const uint64_t key[2]
 }
 
 void feedback_given_note_locked(struct feedback *feedback, const struct window_entry *entry,
-                                uint32_t label)
+                                uint64_t label)
 {
     struct window_entry given = *entry;
     given.label = label;
@@ -46,9 +61,9 @@ void feedback_given_drop_old_locked(struct feedback *feedback, const uint64_t ke
 void feedback_given_take_locked(struct feedback *feedback, const struct feedback_line *line,
                                 const uint64_t key[2])
 {
-    if (line->kind == FEEDBACK_LINE_REMOVED)
+    if (line->kind == FEEDBACK_LINE_REMOVED || line->label == NULL)
         window_drop(&feedback->given, key);
-    int at = feedback->given.size > 0 && line->kind == FEEDBACK_LINE_GIVEN
+    int at = feedback->given.size > 0 && line->kind == FEEDBACK_LINE_GIVEN && line->label != NULL
                  ? feedback_version_locked(feedback, line->model, line->version, true)
                  : -1;
     if (at < 0)
@@ -77,19 +92,39 @@ static uint32_t number_of(const struct window_entry *entry)
     return (uint32_t)entry->number;
 }
 
+/* True if the shadow gave the set of another version: the numbers of labels differ. */
+static bool is_same_set(const struct outcomes *outcomes, unsigned version, uint64_t set,
+                        const struct window_entry *shadow)
+{
+    const char *texts[OUTCOME_SET_LABELS];
+    const unsigned count = outcomes_set_texts(outcomes, version, set, texts);
+    uint64_t same = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const int64_t found = outcomes_label(outcomes, shadow->version, texts[i], 0);
+        if (found < 0 || found >= OUTCOME_SET_LABELS)
+            return false;
+        same |= UINT64_C(1) << found;
+    }
+    return same == shadow->predicted_set;
+}
+
 static void count_locked(struct feedback *feedback, const struct window_entry *answer,
-                         const struct window_entry *shadow, uint32_t label, int step)
+                         const struct window_entry *shadow, uint64_t label, bool is_set, int step)
 {
     struct outcomes *outcomes = feedback->outcomes;
-    const char *right = outcomes_text(outcomes, answer->version, label);
-    const char *judged = outcomes_text(outcomes, shadow->version, shadow->predicted);
-    bool shadow_is_right = strcmp(right, judged) == 0;
-    outcomes->versions[shadow->version].paired[label == answer->predicted][shadow_is_right] +=
+    const bool is_right = label == (is_set ? answer->predicted_set : answer->predicted);
+    if (is_set && !shadow->has_set) /* it has too many labels for one */
+        return;
+    const bool shadow_is_right =
+        is_set ? is_same_set(outcomes, answer->version, label, shadow)
+               : strcmp(outcomes_text(outcomes, answer->version, label),
+                        outcomes_text(outcomes, shadow->version, shadow->predicted)) == 0;
+    outcomes->versions[shadow->version].paired[is_right][shadow_is_right] +=
         (uint64_t)(int64_t)step;
 }
 
 void feedback_shadow_judge_locked(struct feedback *feedback, const struct window_entry *entry,
-                                  uint32_t label, int step)
+                                  uint64_t label, bool is_set, int step)
 {
     const struct outcomes *outcomes = feedback->outcomes;
     const char *model = outcomes->versions[entry->version].model;
@@ -101,7 +136,7 @@ void feedback_shadow_judge_locked(struct feedback *feedback, const struct window
         key_of(entry->key, i, key);
         const struct window_entry *shadow = window_find(&feedback->shadows, key);
         if (shadow != NULL && shadow->label == number_of(entry))
-            count_locked(feedback, entry, shadow, label, step);
+            count_locked(feedback, entry, shadow, label, is_set, step);
     }
 }
 
@@ -122,11 +157,14 @@ void feedback_shadow_note(struct feedback *feedback, const struct shadow_record 
             .label = number_of(answer),
             .version = (uint16_t)at,
             .predicted = (uint32_t)outcomes_label(outcomes, (unsigned)at, record->label, 0)};
+        if (record->is_set)
+            shadow.has_set = feedback_set_locked(outcomes, (unsigned)at, record->labels,
+                                                 record->set, &shadow.predicted_set);
         key_of(key, (unsigned)at, shadow.key);
         outcomes->versions[at].is_shadow = true;
         window_put(&feedback->shadows, &shadow);
         if (answer->label != WINDOW_NO_LABEL) /* it may have come before the shadow's turn */
-            count_locked(feedback, answer, &shadow, answer->label, 1);
+            count_locked(feedback, answer, &shadow, answer->label, answer->is_set, 1);
     }
     pthread_mutex_unlock(&feedback->lock);
 }

@@ -42,6 +42,11 @@ struct feedback {
 int feedback_version_locked(struct feedback *feedback, const char *model, const char *version,
                             bool is_old);
 
+/* The set of a version from bits that are indexes of `labels`. False: it lacks one of them, or the
+ * number of one is no bit. */
+bool feedback_set_locked(const struct outcomes *outcomes, unsigned version,
+                         const char *const *labels, uint64_t set, uint64_t *out);
+
 /* ---- right labels ----
  *
  * They are kept by the key of their prediction and outlive it, since whoever labels an input may
@@ -55,7 +60,7 @@ int feedback_version_locked(struct feedback *feedback, const char *model, const 
 /* A label of the entry's prediction was given, or with WINDOW_NO_LABEL taken back. One whose text
  * is not kept is none. */
 void feedback_given_note_locked(struct feedback *feedback, const struct window_entry *entry,
-                                uint32_t label);
+                                uint64_t label);
 
 /* A new prediction has the key. */
 void feedback_given_drop_locked(struct feedback *feedback, const uint64_t key[2]);
@@ -79,6 +84,6 @@ void feedback_shadow_note(struct feedback *feedback, const struct shadow_record 
 /* The right label of a prediction is counted for each shadow version that judged its input. step: 1
  * when the label stands, -1 when it stands no longer. */
 void feedback_shadow_judge_locked(struct feedback *feedback, const struct window_entry *entry,
-                                  uint32_t label, int step);
+                                  uint64_t label, bool is_set, int step);
 
 #endif

@@ -278,7 +278,7 @@ bool outcomes_has_room(const struct outcomes *outcomes, unsigned version)
     return of->new_count < OUTCOMES_NEW_LABELS || free_place(of) < of->label_count;
 }
 
-void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step)
+void outcomes_hold(struct outcomes *outcomes, unsigned version, uint64_t label, int step)
 {
     struct outcomes_version *of = &outcomes->versions[version];
     if (label < of->label_count && of->labels[label].is_new &&
@@ -295,18 +295,48 @@ bool outcomes_learn(struct outcomes *outcomes, unsigned version, const char *con
     return true;
 }
 
-const char *outcomes_text(const struct outcomes *outcomes, unsigned version, uint32_t label)
+const char *outcomes_text(const struct outcomes *outcomes, unsigned version, uint64_t label)
 {
     const struct outcomes_version *of = &outcomes->versions[version];
     return label < of->label_count ? of->labels[label].text : "other";
 }
 
+unsigned outcomes_set_texts(const struct outcomes *outcomes, unsigned version, uint64_t set,
+                            const char *texts[OUTCOME_SET_LABELS])
+{
+    unsigned count = 0;
+    for (unsigned n = 0; n < OUTCOME_SET_LABELS; n++)
+        if (set >> n & 1)
+            texts[count++] = outcomes_text(outcomes, version, n);
+    return count;
+}
+
+const char *outcomes_set_text(const struct outcomes *outcomes, unsigned version, uint64_t set,
+                              struct arena *arena)
+{
+    const char *texts[OUTCOME_SET_LABELS];
+    const unsigned count = outcomes_set_texts(outcomes, version, set, texts);
+    size_t len = 0, at = 0;
+    for (unsigned i = 0; i < count; i++)
+        len += strlen(texts[i]) + 1;
+    char *text = arena_alloc(arena, len + 1);
+    for (unsigned i = 0; text != NULL && i < count; i++) {
+        if (i > 0)
+            text[at++] = '|';
+        memcpy(text + at, texts[i], strlen(texts[i]));
+        at += strlen(texts[i]);
+    }
+    if (text != NULL)
+        text[at] = '\0';
+    return text;
+}
+
 /* ---- cells ---- */
 
-static unsigned home(unsigned version, uint32_t label, uint32_t predicted)
+static unsigned home(unsigned version, uint64_t label, uint64_t predicted)
 {
-    const uint64_t mixed =
-        ((uint64_t)version << 48 ^ (uint64_t)label << 24 ^ predicted) * 0x9E3779B97F4A7C15;
+    static const uint64_t odd = 0x9E3779B97F4A7C15;
+    const uint64_t mixed = ((uint64_t)version << 48 ^ label << 24 ^ label >> 40 ^ predicted) * odd;
     return (unsigned)(mixed >> 40) % SLOTS;
 }
 
@@ -316,8 +346,8 @@ static struct outcomes_cell *cell_of(struct outcomes *outcomes, unsigned version
 {
     for (unsigned at = home(version, mark->label, mark->predicted);; at = (at + 1) % SLOTS) {
         struct outcomes_cell *cell = &outcomes->cells[at];
-        bool is_it = cell->version == version && cell->label == mark->label &&
-                     cell->predicted == mark->predicted;
+        bool is_it = cell->version == version && cell->is_set == mark->is_set &&
+                     cell->label == mark->label && cell->predicted == mark->predicted;
         if (!cell->is_used || is_it)
             return cell;
     }
@@ -362,6 +392,7 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
     struct outcomes_cell *cell = cell_of(outcomes, version, mark);
     if (!cell->is_used && outcomes->cell_count < OUTCOMES_CELLS) {
         *cell = (struct outcomes_cell){.is_used = true,
+                                       .is_set = mark->is_set,
                                        .version = (uint16_t)version,
                                        .label = mark->label,
                                        .predicted = mark->predicted};

@@ -10,6 +10,10 @@
  * from the first count on. What is said of a version as a whole is exact however many cells there
  * are; beyond OUTCOMES_CELLS, in all, further pairs of labels have no cell.
  *
+ * Labels that do not exclude each other are counted in sets: bit n of a set is label n of the
+ * version. A set that is right is the whole one. Labels of a set are the model's own, with numbers
+ * below OUTCOME_SET_LABELS.
+ *
  * When there are OUTCOMES_VERSIONS, a new version takes the place of the one that was longest
  * without a use: who keeps numbers of versions forgets those of that one first
  * (feedback_version_locked). A label that a version lacks has a place while an entry of a window
@@ -24,6 +28,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
+#include "wire/answer_outcome.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,9 +43,9 @@ enum {
 #define OUTCOMES_OTHER 0xFFFFFFFEu
 
 struct outcomes_cell {
-    bool is_used;
+    bool is_used, is_set;
     uint16_t version;
-    uint32_t label, predicted;
+    uint64_t label, predicted;
     uint32_t now[DECISION_COUNT]; /* labels that stand, by the prediction's decision */
     uint64_t total;               /* labels that were given to this process; it never falls */
 };
@@ -116,12 +121,13 @@ bool outcomes_has_room(const struct outcomes *outcomes, unsigned version);
 
 /* Changes the number of holders of a label by `step`. It does nothing for a label that a model has,
  * and for OUTCOMES_OTHER. */
-void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step);
+void outcomes_hold(struct outcomes *outcomes, unsigned version, uint64_t label, int step);
 
 struct outcomes_mark {
-    uint32_t label, predicted; /* label: a number or OUTCOMES_OTHER */
+    uint64_t label, predicted; /* label: a number or OUTCOMES_OTHER; or both are sets */
     enum decision decision;
     bool is_sampled; /* drawn at random among the automatic ones */
+    bool is_set;
 };
 /* Counts a prediction that may get a label. */
 void outcomes_predicted(struct outcomes *outcomes, unsigned version, enum decision decision);
@@ -132,6 +138,13 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
 void outcomes_given(struct outcomes *outcomes, unsigned version, const struct outcomes_mark *mark);
 
 /* The text of a number; "other" of OUTCOMES_OTHER. That of a new label may go with the lock. */
-const char *outcomes_text(const struct outcomes *outcomes, unsigned version, uint32_t label);
+const char *outcomes_text(const struct outcomes *outcomes, unsigned version, uint64_t label);
+
+/* texts <- the labels of a set, by their numbers; returns how many. */
+unsigned outcomes_set_texts(const struct outcomes *outcomes, unsigned version, uint64_t set,
+                            const char *texts[OUTCOME_SET_LABELS]);
+/* The labels of a set as one text, "a|b", in the arena. NULL: there is no memory. */
+const char *outcomes_set_text(const struct outcomes *outcomes, unsigned version, uint64_t set,
+                              struct arena *arena);
 
 #endif

@@ -171,7 +171,7 @@ static enum err_code add(struct fits *fits, struct fit_job *job, struct err *err
     else if (fits_waiting_locked(fits) >= FITS_WAITING_MAX)
         err_set(err, ERR_QUEUE_FULL, "%d fits wait already; one runs at a time", FITS_WAITING_MAX);
     else if (is_claimed_locked(fits, job->call.name, job->version))
-        err_set(err, ERR_CONFLICT, "$.version: another fit is to make it");
+        err_set(err, ERR_CONFLICT, "$.version: a fit that waits or runs will make this version");
     if (err->code == ERR_OK) {
         /* The oldest that is over makes room; there is one, since few wait. */
         for (unsigned i = 0; fits->count == FITS_KEPT && i < fits->count; i++)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKENS_PER_ITEM = 16 }; /* all members take thirteen */
+enum { TOKENS_PER_ITEM = 16 + 2 * OUTCOME_SET_LABELS }; /* all members take fifteen, and a set */
 
 /* ---- reading ---- */
 
@@ -52,6 +52,46 @@ static enum err_code read_needed(const struct reader *reader, const json_t *obje
                              : err_set(err, ERR_UNUSABLE, "%s.%s: empty", reader->path, key);
 }
 
+/* The set of right labels; *out stays empty if there is none. */
+static enum err_code read_labels(const struct reader *reader, const json_t *object,
+                                 struct feedback_labels *out, struct err *err)
+{
+    const json_t *list = json_object_get(object, "labels");
+    const size_t count = json_array_size(list);
+    if (list == NULL || json_is_null(list))
+        return ERR_OK;
+    const json_t *label = json_object_get(object, "label");
+    if (label != NULL && !json_is_null(label))
+        return err_set(err, ERR_UNUSABLE, "%s: \"label\" and \"labels\" exclude each other",
+                       reader->path);
+    if (!json_is_array(list))
+        return err_set(err, ERR_UNUSABLE, "%s.labels: expected an array, found %s", reader->path,
+                       doc_type_name(list));
+    if (count > OUTCOME_SET_LABELS)
+        return err_set(err, ERR_TOO_LARGE, "%s.labels: at most %d labels, found %zu", reader->path,
+                       OUTCOME_SET_LABELS, count);
+    out->texts = arena_alloc_array(reader->arena, count + 1, sizeof *out->texts);
+    if (out->texts == NULL)
+        return err_no_memory(err, count * sizeof *out->texts);
+    for (unsigned i = 0; i < count; i++) {
+        const json_t *text = json_array_get(list, i);
+        char name[32];
+        snprintf(name, sizeof name, "labels[%u]", i);
+        if (!json_is_string(text))
+            return err_set(err, ERR_UNUSABLE, "%s.%s: expected a string, found %s", reader->path,
+                           name, doc_type_name(text));
+        if (codec_check_label(json_string_value(text), json_string_length(text), LIMIT_LABEL_BYTES,
+                              reader->path, name, err))
+            return err->code;
+        out->texts[i] =
+            arena_copy(reader->arena, json_string_value(text), json_string_length(text));
+        if (out->texts[i] == NULL)
+            return err_no_memory(err, json_string_length(text));
+    }
+    out->count = (unsigned)count;
+    return ERR_OK;
+}
+
 static enum err_code read_item(const struct reader *reader, const json_t *object,
                                struct feedback_item *item, struct err *err)
 {
@@ -61,7 +101,9 @@ static enum err_code read_item(const struct reader *reader, const json_t *object
                        doc_type_name(object));
     if (codec_check_members(object, reader->path, &codec_names_feedback, err) ||
         read_needed(reader, object, "id", LIMIT_ID_BYTES, &item->id, err) ||
-        read_needed(reader, object, "label", LIMIT_LABEL_BYTES, &item->label, err) ||
+        read_labels(reader, object, &item->labels, err) ||
+        (item->labels.texts == NULL &&
+         read_needed(reader, object, "label", LIMIT_LABEL_BYTES, &item->label, err)) ||
         doc_get_integer(object, reader->path, "index", 0, CODEC_FEEDBACK_INDEX_MAX, &index, err) ||
         read_string(reader, object, "source", LIMIT_SOURCE_BYTES, &item->source, err) ||
         doc_get_bool(object, reader->path, "new", &item->is_new, err))
@@ -161,6 +203,19 @@ size_t codec_feedback_bytes(size_t len, unsigned inputs_max)
 
 /* ---- answering ---- */
 
+/* Adds a label, or of a set the list; nothing if there is neither. */
+static int add_label(json_t *object, const char *name, const char *label, const char *list_name,
+                     const struct feedback_labels *labels)
+{
+    if (labels->texts == NULL)
+        return label != NULL ? codec_add(object, name, json_string(label)) : 0;
+    json_t *list = json_array();
+    int failed = 0;
+    for (unsigned i = 0; i < labels->count; i++)
+        failed |= json_array_append_new(list, json_string(labels->texts[i]));
+    return failed | codec_add(object, list_name, list);
+}
+
 static json_t *result_json(const struct feedback_item *item)
 {
     if (item->err.code != ERR_OK)
@@ -168,11 +223,12 @@ static json_t *result_json(const struct feedback_item *item)
     json_t *result = json_object();
     int failed = codec_add(result, "id", json_string(item->id));
     failed |= codec_add(result, "index", json_integer(item->index));
-    failed |= codec_add(result, "label", json_string(item->label));
-    failed |= codec_add(result, "predicted", json_string(item->predicted));
+    failed |= add_label(result, "label", item->label, "labels", &item->labels);
+    failed |= add_label(result, "predicted", item->predicted, "predicted_labels",
+                        &item->predicted_labels);
     failed |= codec_add(result, "correct", json_boolean(item->is_correct));
-    if (item->replaced != NULL)
-        failed |= codec_add(result, "replaced", json_string(item->replaced));
+    failed |=
+        add_label(result, "replaced", item->replaced, "replaced_labels", &item->replaced_labels);
     return codec_whole(result, failed);
 }
 
@@ -197,8 +253,9 @@ const char *codec_feedback_encode_removed(const struct feedback_item *item, stru
     json_t *reply = json_object();
     int failed = codec_add(reply, "id", json_string(item->id));
     failed |= codec_add(reply, "index", json_integer(item->index));
-    failed |= codec_add(reply, "removed", json_string(item->replaced));
-    failed |= codec_add(reply, "predicted", json_string(item->predicted));
+    failed |= add_label(reply, "removed", item->replaced, "removed_labels", &item->replaced_labels);
+    failed |=
+        add_label(reply, "predicted", item->predicted, "predicted_labels", &item->predicted_labels);
     return codec_finish(codec_whole(reply, failed), "", arena, len);
 }
 

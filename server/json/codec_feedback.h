@@ -2,6 +2,7 @@
  *
  *     {"id": "die-7", "label": "Donut", "index"?, "source"?, "new"?} or {"feedback": [{...}, ...]}
  *     {"accepted": 1, "results": [{"id", "index", "label", "predicted", "correct", "replaced"?}]}
+ *     of sets "labels" for "label", and "predicted_labels", "replaced_labels" in the reply
  *
  * Threads: no state; the arena is the caller's.
  */
@@ -42,7 +43,8 @@ void codec_feedback_place(const struct feedback_call *call, unsigned index,
 const char *codec_feedback_encode(const struct feedback_call *call, struct arena *arena,
                                   size_t *len);
 
-/* The reply to a label that was taken back: {"id", "index", "removed", "predicted"}. */
+/* The reply to a label that was taken back: {"id", "index", "removed", "predicted"}, of a set
+ * "removed_labels". */
 const char *codec_feedback_encode_removed(const struct feedback_item *item, struct arena *arena,
                                           size_t *len);
 

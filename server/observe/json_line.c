@@ -59,6 +59,20 @@ void json_line_element(struct json_line *line, const char *text)
         line->len = start;
 }
 
+void json_line_list(struct json_line *line, const char *name, const char *const *texts,
+                    unsigned count)
+{
+    const size_t start = line->len;
+    const bool was_cut = line->is_cut;
+    line->is_cut = false;
+    bool is_whole = add_name(line, name) && add(line, "[", 1, 1);
+    for (unsigned i = 0; i < count && is_whole; i++)
+        is_whole = (i == 0 || add(line, ",", 1, 1)) && add_string(line, texts[i]) && !line->is_cut;
+    if (!is_whole || !add(line, "]", 1, 0))
+        line->len = start;
+    line->is_cut = line->is_cut || was_cut;
+}
+
 /* Characters that are not ASCII stand inside a string of the JSON, where they may be escaped. */
 void json_line_json(struct json_line *line, const char *name, const char *json)
 {

@@ -29,6 +29,9 @@ void json_line_text(struct json_line *line, const char *name, const char *text);
 void json_line_number(struct json_line *line, const char *name, double number);
 /* A text of an array that is a line of its own: ["a","b" */
 void json_line_element(struct json_line *line, const char *text);
+/* An array of texts, whole or not at all. */
+void json_line_list(struct json_line *line, const char *name, const char *const *texts,
+                    unsigned count);
 /* A value that is JSON already, without line ends; its strings are escaped like texts. */
 void json_line_json(struct json_line *line, const char *name, const char *json);
 

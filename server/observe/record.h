@@ -72,7 +72,9 @@ struct shadow_record {
     unsigned index;
     const char *model, *version; /* the shadow's */
     const char *label;           /* that it would have answered; NULL: a number */
-    const char *const *labels;   /* [label_count] all that it can */
+    bool is_set;                 /* answer_outcome.h */
+    uint64_t set;
+    const char *const *labels; /* [label_count] all that it can */
     unsigned label_count;
     bool agrees; /* the label is the answer's, or the number within 1 % of the larger one */
 };

@@ -358,6 +358,10 @@ static json_t *responses_of(const struct openapi_route *route)
         failed |=
             json_object_set_new(json_object_get(ok, "content"), "application/x-ndjson",
                                 json_pack("{s:o}", "x-line", reference("schemas", says->line)));
+    if (says->event != NULL)
+        failed |=
+            json_object_set_new(json_object_get(ok, "content"), "text/event-stream",
+                                json_pack("{s:o}", "x-event", reference("schemas", says->event)));
     failed |= add_failures(responses, errors_of(route), says->problem);
     return codec_whole(responses, failed);
 }

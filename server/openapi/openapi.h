@@ -28,6 +28,7 @@ struct openapi_operation {
     const char *summary;    /* and a line for people */
     const char *schema;     /* schema of the JSON of a 200, in openapi.json */
     const char *line;       /* schema of a line of a 200 in lines; NULL: there is none */
+    const char *event;      /* schema of the data of an event of a 200 in a stream; NULL likewise */
     const char *media_type; /* media type of a 200 that is no JSON; else NULL */
     const char *takes;      /* schema of the JSON that it reads; NULL: a body is a prediction's */
     const char *problem;    /* schema of the JSON of what fails; NULL: application/problem+json */
@@ -57,7 +58,7 @@ struct openapi_source {
 };
 
 /* Upper bound of the memory that it takes; the tree of the document is the most of it. */
-enum { OPENAPI_BYTES = 4096 * 1024 };
+enum { OPENAPI_BYTES = 5 * 1024 * 1024 };
 
 /* The document as compact JSON, NUL-terminated in the arena; NULL if there is no memory. Takes
  * about a millisecond. */

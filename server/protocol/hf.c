@@ -1,5 +1,5 @@
-/* hf.c - Hugging Face's clients, given an address: POST / and POST /models/{name}. The model's task
- * gives the form of the answer.
+/* hf.c - Hugging Face's clients, given an address: POST /, POST /models/{name}, and with a task
+ * POST /models/{name}/pipeline/{task}. The model's task gives the form of the answer.
  *
  *     {"inputs": "text" | ["text", ...] | {"text", "text_pair"},
  *      "parameters": {"top_k": 3, "function_to_apply": "none"}}    [[{"label", "score"}, ...], ...]
@@ -16,6 +16,9 @@
  *      "align_to_words"}}                                                       answers, likewise
  *     {"inputs": "text" | ["text", ...], "parameters": {"top_k": 5, "targets": ["word", ...]}}
  *                                                          words for masked tokens, likewise
+ *     {"inputs": "text" | ["text", ...], "parameters": {"src_lang", "tgt_lang", "truncation",
+ *      "clean_up_tokenization_spaces", "generate_parameters": {"num_beams", ...}}}, or a picture
+ *                                               a text that is written, as written.h has them
  *
  * Candidate labels of a text are hypotheses for a model of pairs that has a label "entailment...":
  * each is an input of its own, and the scores are a softmax over the labels' logits or, with
@@ -29,6 +32,7 @@
 #include "server/protocol/protocol.h"
 #include "server/protocol/texts.h"
 #include "server/protocol/writing.h"
+#include "server/protocol/written.h"
 
 #include "engine/base/doc.h"
 #include "engine/text/decoder.h"
@@ -46,6 +50,7 @@ enum {
     RAW_BYTES = 4096,       /* of a call without JSON */
 };
 
+struct hf_task;
 enum hf_form { HF_ONE, HF_LIST, HF_SIMILARITY, HF_HYPOTHESES };
 
 /* The options of a call; request->state. */
@@ -53,14 +58,42 @@ struct hf {
     enum hf_form form;
     struct writing_how how;
     struct parts_how parts;
+    struct written_how written;
     bool is_multi_label;
     struct engine_labels labels;      /* of the hypotheses */
     float *scores;                    /* [labels.count] */
     const struct served_model *model; /* that will answer; NULL: none is served */
     const struct engine_info *info;   /* of it */
+    const struct hf_task *task;       /* of the path; NULL: it names none */
 };
 
 static const char template[] = "This example is {}.";
+
+#define TASK(task) (1U << (task))
+
+/* Names of tasks in a path, and the models that have them. */
+static const struct hf_task {
+    const char *name;
+    enum engine_kind kind;
+    unsigned of; /* a bit for each enum engine_task */
+    enum written_form form;
+} tasks[] = {
+    {"text-classification", ENGINE_TEXT, TASK(ENGINE_CLASSIFY) | TASK(ENGINE_REGRESS),
+     WRITTEN_BY_MODEL},
+    {"zero-shot-classification", ENGINE_TEXT, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL},
+    {"image-classification", ENGINE_IMAGE, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL},
+    {"zero-shot-image-classification", ENGINE_IMAGE, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL},
+    {"feature-extraction", ENGINE_TEXT, TASK(ENGINE_EMBED), WRITTEN_BY_MODEL},
+    {"sentence-similarity", ENGINE_TEXT, TASK(ENGINE_EMBED), WRITTEN_BY_MODEL},
+    {"token-classification", ENGINE_TEXT, TASK(ENGINE_TAG), WRITTEN_BY_MODEL},
+    {"question-answering", ENGINE_TEXT, TASK(ENGINE_ANSWER), WRITTEN_BY_MODEL},
+    {"fill-mask", ENGINE_TEXT, TASK(ENGINE_FILL), WRITTEN_BY_MODEL},
+    {"translation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TRANSLATION},
+    {"summarization", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_SUMMARY},
+    {"text2text-generation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TEXT},
+    {"text-generation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TEXT},
+    {"image-to-text", ENGINE_IMAGE, TASK(ENGINE_GENERATE), WRITTEN_TEXT},
+};
 
 /* ---- the call ---- */
 
@@ -106,7 +139,8 @@ static enum err_code read_function(struct request *request, const struct json_t 
         function == NULL)
         return request->err.code;
     if (request->call.labels.count > 0 || request->call.wish == WISH_VECTOR ||
-        (state->info != NULL && (parts_are_told(state->info) || state->info->task == ENGINE_EMBED)))
+        (state->info != NULL && (parts_are_told(state->info) || state->info->task == ENGINE_EMBED ||
+                                 state->info->task == ENGINE_GENERATE)))
         return err_set(&request->err, ERR_UNUSABLE,
                        "function_to_apply: it is of a model's own labels for a whole text or "
                        "picture");
@@ -175,6 +209,8 @@ static enum err_code read_top(struct request *request, const struct json_t *para
     struct hf *state = request->state;
     const enum engine_task task = state->info != NULL ? state->info->task : ENGINE_CLASSIFY;
     long long top_k = TOP_K_ALL;
+    if (task == ENGINE_GENERATE)
+        return written_read_top(request, parameters);
     if (doc_get_integer(parameters, "$.parameters", key, 1, INT_MAX, &top_k, &request->err))
         return request->err.code;
     if (task == ENGINE_TAG && top_k != TOP_K_ALL)
@@ -309,7 +345,9 @@ static void choose_model(struct request *request, const struct json_t *inputs)
     const struct json_t *first = texts_is_array(inputs) ? doc_array_item(inputs, 0) : inputs;
     const bool is_text = snapshot_default(request->snapshot, ENGINE_TEXT) != NULL &&
                          doc_member(first, "image") == NULL;
-    if (doc_member(first, "question") != NULL)
+    if (state->written.is_asked)
+        call->wish = WISH_TEXT;
+    else if (doc_member(first, "question") != NULL)
         call->wish = WISH_ANSWER;
     else if (doc_member(inputs, "sentences") != NULL)
         call->wish = WISH_VECTOR;
@@ -319,6 +357,18 @@ static void choose_model(struct request *request, const struct json_t *inputs)
                        ? snapshot_find(request->snapshot, call->model)
                        : rows_default(request, is_text ? ENGINE_TEXT : ENGINE_IMAGE);
     state->info = state->model != NULL ? state->model->info : NULL;
+}
+
+/* The model must have the task of the path. */
+static enum err_code check_task(struct request *request)
+{
+    const struct hf *state = request->state;
+    const struct hf_task *task = state->task;
+    if (task == NULL || state->info == NULL ||
+        (engine_reads(state->info, task->kind) && (task->of & TASK(state->info->task)) != 0))
+        return ERR_OK;
+    return err_set(&request->err, ERR_UNUSABLE, "the model %s has another task than %s",
+                   state->model->name, task->name);
 }
 
 /* Some clients put these beside `inputs`, others into `parameters`. */
@@ -348,23 +398,53 @@ static enum err_code read_json(struct request *request, const struct json_t *roo
         "top_k, function_to_apply, candidate_labels, hypothesis_template, multi_label, normalize, "
         "prompt_name, dimensions, truncate, truncation_direction, aggregation_strategy, "
         "ignore_labels, stride, align_to_words, doc_stride, handle_impossible_answer, "
-        "max_answer_len, max_question_len, max_seq_len, targets";
+        "max_answer_len, max_question_len, max_seq_len, targets, " WRITTEN_TASKS
+        ", " WRITTEN_GENERATION ", " WRITTEN_GENERATE;
     struct hf *state = request->state;
     const struct json_t *parameters = doc_member(root, "parameters");
+    bool streams = false;
     if (doc_check_members(parameters, "$.parameters", of_parameters, &request->err))
         return request->err.code = ERR_UNUSABLE;
-    if (read_labels(request, parameters) || read_where_clients_do(request, root, parameters))
+    state->written.is_generation |= doc_member(root, "stream") != NULL;
+    if (read_labels(request, parameters) || read_where_clients_do(request, root, parameters) ||
+        written_read(request, parameters, &state->written) ||
+        doc_get_bool(root, "$", "stream", &streams, &request->err))
         return request->err.code;
+    if (streams)
+        return err_set(&request->err, ERR_UNUSABLE, "stream: this route answers whole texts");
     choose_model(request, doc_member(root, "inputs"));
-    if (read_function(request, parameters) || read_top(request, parameters) ||
+    if (check_task(request) || read_function(request, parameters) ||
+        read_top(request, parameters) ||
         parts_read(request, parameters, state->model, &state->parts))
         return request->err.code;
     return read_inputs(request, doc_member(root, "inputs"));
 }
 
+/* Finds the task of the path. */
+static enum err_code read_task(struct request *request)
+{
+    struct hf *state = request->state;
+    const char *name = request_value(request, "task");
+    char names[512] = "";
+    if (name == NULL)
+        return err_no_memory(&request->err, strlen(request->exchange->path));
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+        if (strcmp(tasks[i].name, name) == 0) {
+            state->task = &tasks[i];
+            state->written.form = tasks[i].form;
+            state->written.is_generation = strcmp(name, "text-generation") == 0;
+            return ERR_OK;
+        }
+        const size_t len = strlen(names);
+        snprintf(names + len, sizeof names - len, "%s%s", i > 0 ? ", " : "", tasks[i].name);
+    }
+    return err_set(&request->err, ERR_NOT_FOUND, "no such task; there are %s", names);
+}
+
 static enum err_code open_call(struct request *request)
 {
     const bool has_name = strchr(request->pattern, '{') != NULL;
+    const bool has_task = strstr(request->pattern, "{task}") != NULL;
     struct hf *state = arena_alloc_array(&request->exchange->arena, 1, sizeof *state);
     request->call = (struct predict_call){.place = place,
                                           .model_place = "model",
@@ -376,19 +456,22 @@ static enum err_code open_call(struct request *request)
         request->call.model = request_value(request, "name");
     if (state == NULL || (has_name && request->call.model == NULL))
         return err_no_memory(&request->err, sizeof *state);
-    return ERR_OK;
+    return has_task ? read_task(request) : ERR_OK;
 }
 
 static enum err_code parse(struct service *service, struct request *request)
 {
     static const char known[] = "inputs, parameters, options, normalize, prompt_name, dimensions, "
-                                "truncate, truncation_direction";
+                                "truncate, truncation_direction, stream";
     struct json_t *root = NULL;
     (void)service;
     if (open_call(request) || content_decode(request))
         return request->err.code;
     if (request->body == REQUEST_IMAGE) {
         request->call.refuses_cut = true;
+        choose_model(request, NULL);
+        if (check_task(request))
+            return request->err.code;
         if (!texts_room(request, 1, "body"))
             request->call.items[0].source = (struct engine_source){
                 .kind = ENGINE_IMAGE, .bytes = request->content, .len = request->content_len};
@@ -422,6 +505,10 @@ static size_t reply_bytes(const struct request *request, size_t *text)
             continue;
         if (parts_are_told(row_info(row))) {
             *text = memory_sum(*text, parts_bytes(request, row, &state->parts, &work));
+            continue;
+        }
+        if (row_info(row)->task == ENGINE_GENERATE) {
+            *text = memory_sum(*text, written_bytes(request, row, &state->written, &work));
             continue;
         }
         const size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
@@ -466,11 +553,27 @@ static void write_hypothesis(const struct request *request, struct writing *writ
                   writing->encoded == 0);
 }
 
+/* Several inputs with one text each have one list, as pipelines have it; pictures, and inputs with
+ * more texts, have a list each. */
+static void write_texts(const struct request *request, struct writing *writing,
+                        const struct row *row)
+{
+    const struct hf *state = request->state;
+    bool has_lists = state->form == HF_LIST && row_info(row)->kind == ENGINE_IMAGE;
+    for (unsigned i = 0; state->form == HF_LIST && i < request->call.item_count; i++)
+        has_lists |= request->rows[i].answer.result.text_count > 1;
+    codec_text_add(&writing->text, has_lists ? "[" : "");
+    written_row(&writing->text, request, row, &state->written);
+    codec_text_add(&writing->text, has_lists ? "]" : "");
+}
+
 static void write_row(const struct request *request, struct writing *writing, struct row *row)
 {
     const struct hf *state = request->state;
     codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
-    if (state->form == HF_SIMILARITY)
+    if (row_info(row)->task == ENGINE_GENERATE)
+        write_texts(request, writing, row);
+    else if (state->form == HF_SIMILARITY)
         writing_cosine(&writing->text, &request->rows[0], row);
     else if (row_info(row)->task == ENGINE_EMBED) {
         writing_numbers(&writing->text, row->answer.result.vector, size_of(request, row));
@@ -486,7 +589,7 @@ static bool is_bare(const struct request *request)
 {
     const struct hf *state = request->state;
     const struct engine_info *info = row_info(&request->rows[0]);
-    return state->form == HF_ONE &&
+    return state->form == HF_ONE && info->task != ENGINE_GENERATE &&
            (info->kind == ENGINE_IMAGE || info->task == ENGINE_EMBED || parts_are_told(info));
 }
 
@@ -516,6 +619,14 @@ static const char *encode(struct request *request, const struct codec_timing *ti
     return codec_text_end(&writing->text, len);
 }
 
+/* Clients of text-generation-inference know their own kinds of errors alone. */
+static const char *problem(struct request *request, size_t *len)
+{
+    const struct hf *state = request->state;
+    const bool is_theirs = state != NULL && state->written.is_generation;
+    return is_theirs ? written_problem(request, len) : texts_tei_problem(request, len);
+}
+
 const struct protocol protocol_hf = {
     .name = "hf",
     .accept = accept_body,
@@ -524,7 +635,7 @@ const struct protocol protocol_hf = {
     .reply_bytes = reply_bytes,
     .encode_row = encode_row,
     .encode = encode,
-    .problem = texts_tei_problem,
+    .problem = problem,
     .head = tei_head,
     .reply_type = "application/json",
     .problem_type = "application/json",

@@ -9,7 +9,8 @@
  *
  * Inputs are tensors of BYTES, [rows] or [rows, 1]: `text`, and with it `text_pair`; or `image`, of
  * which an element is a file, in JSON its base64. Outputs: `label`, `score`, `scores`, `logits`, or
- * `embedding`; all of them if none is named.
+ * `embedding`, or of a model that writes texts `output` and `score`; all of them if none is named.
+ * Options of such a model are `parameters` of the request.
  *
  * With the header Inference-Header-Content-Length the JSON has so many bytes, and the data of
  * tensors that have a `binary_data_size` follow in their order: numbers as they are in memory, each
@@ -26,6 +27,7 @@
 #include "engine/base/doc.h"
 #include "engine/base/utf8.h"
 #include "server/serve/snapshots.h"
+#include "wire/codec_writing.h"
 #include "wire/limits.h"
 
 #include <limits.h>
@@ -43,11 +45,19 @@ enum {
     MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
     PREFIX_BYTES = 4,       /* the length of an element */
     CLASS_BYTES = 64,       /* number and index of a class, and what is around them */
-    OUTPUTS_MAX = 5,
+    LETTER_BYTES = 6,       /* of a character in JSON */
+    OUTPUTS_MAX = 6,
 };
 
-enum output_kind { OUTPUT_label, OUTPUT_score, OUTPUT_scores, OUTPUT_logits, OUTPUT_embedding };
-static const char *const outputs[] = {"label", "score", "scores", "logits", "embedding"};
+enum output_kind {
+    OUTPUT_output,
+    OUTPUT_label,
+    OUTPUT_score,
+    OUTPUT_scores,
+    OUTPUT_logits,
+    OUTPUT_embedding
+};
+static const char *const outputs[] = {"output", "label", "score", "scores", "logits", "embedding"};
 
 struct output {
     enum output_kind kind;
@@ -63,6 +73,7 @@ struct oip {
     const char *tail;          /* [tail_len] what is left of the binary data */
     size_t tail_len, json_len; /* of the reply's JSON; 0: there is nothing behind it */
     struct http_field fields[2];
+    enum engine_task task; /* of the model; ENGINE_CLASSIFY if it is not served */
 };
 
 /* ---- the call ---- */
@@ -247,6 +258,14 @@ static enum err_code read_inputs(struct request *request, const struct json_t *l
                          state->tail_len);
 }
 
+/* A score is of labels, or of a text. */
+static enum predict_wish wish_of(const struct oip *state, enum output_kind kind)
+{
+    if (kind == OUTPUT_score && state->task == ENGINE_GENERATE)
+        return WISH_TEXT;
+    return kind == OUTPUT_embedding ? WISH_VECTOR : kind == OUTPUT_output ? WISH_TEXT : WISH_SCORES;
+}
+
 static enum err_code read_output(struct request *request, const struct json_t *value, size_t index)
 {
     struct oip *state = request->state;
@@ -259,7 +278,8 @@ static enum err_code read_output(struct request *request, const struct json_t *v
         kind++;
     if (name == NULL || kind == OUTPUTS_MAX)
         return err_set(&request->err, ERR_UNUSABLE,
-                       "outputs[%zu].name: expected label, score, scores, logits or embedding",
+                       "outputs[%zu].name: expected label, score, scores, logits, embedding or "
+                       "output",
                        index);
     *output = (struct output){.kind = (enum output_kind)kind, .is_binary = state->is_binary};
     if (doc_check_members(value, "outputs", "name, parameters", &request->err) ||
@@ -272,10 +292,10 @@ static enum err_code read_output(struct request *request, const struct json_t *v
     if (classes > 0 && kind != OUTPUT_scores && kind != OUTPUT_logits)
         return err_set(&request->err, ERR_UNUSABLE,
                        "%s: classification is of scores or logits alone", name);
-    const enum predict_wish wish = kind == OUTPUT_embedding ? WISH_VECTOR : WISH_SCORES;
+    const enum predict_wish wish = wish_of(state, (enum output_kind)kind);
     if (request->call.wish != WISH_ANY && request->call.wish != wish)
         return err_set(&request->err, ERR_UNUSABLE,
-                       "%s: vectors and their options do not go with scores", name);
+                       "%s: vectors and their options do not go with scores or texts", name);
     request->call.wish = wish;
     state->count++;
     return ERR_OK;
@@ -285,11 +305,12 @@ static enum err_code read_output(struct request *request, const struct json_t *v
 static void choose_outputs(const struct request *request)
 {
     struct oip *state = request->state;
-    const struct served_model *model = snapshot_find(request->snapshot, request->call.model);
-    const enum engine_task task = model != NULL ? model->info->task : ENGINE_CLASSIFY;
+    const enum predict_wish wish = state->task == ENGINE_EMBED      ? WISH_VECTOR
+                                   : state->task == ENGINE_GENERATE ? WISH_TEXT
+                                                                    : WISH_SCORES;
     const bool has_none = state->count == 0;
     for (unsigned kind = 0; has_none && kind < OUTPUTS_MAX; kind++)
-        if ((kind == OUTPUT_embedding) == (task == ENGINE_EMBED))
+        if (wish_of(state, (enum output_kind)kind) == wish)
             state->outputs[state->count++] =
                 (struct output){.kind = (enum output_kind)kind, .is_binary = state->is_binary};
 }
@@ -303,7 +324,9 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
     bool truncates = false;
     long long timeout_us = 0, dimensions = 0;
     if (doc_check_members(parameters, "$.parameters",
-                          "binary_data_output, timeout, truncate, prompt_name, dimensions",
+                          "binary_data_output, timeout, truncate, prompt_name, dimensions, "
+                          "max_new_tokens, min_new_tokens, num_beams, no_repeat_ngram_size, "
+                          "length_penalty, source_language, target_language",
                           &request->err))
         return request->err.code = ERR_UNUSABLE;
     const char *named = call->model;
@@ -318,7 +341,9 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
                         &request->err) ||
         doc_get_integer(parameters, "$.parameters", "dimensions", 1, INT_MAX, &dimensions,
                         &request->err) ||
-        texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name))
+        texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name) ||
+        codec_writing_read(&call->writing, parameters, NULL, &request->exchange->arena,
+                           &request->err))
         return request->err.code;
     const long long ms = timeout_us / 1000 + (timeout_us % 1000 > 0);
     call->deadline_ms = ms > INT_MAX ? INT_MAX : (unsigned)ms;
@@ -332,7 +357,7 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
         if (read_output(request, doc_array_item(list, i), i))
             return request->err.code;
     choose_outputs(request);
-    request->call.wish = state->outputs[0].kind == OUTPUT_embedding ? WISH_VECTOR : WISH_SCORES;
+    request->call.wish = wish_of(state, state->outputs[0].kind);
     return read_inputs(request, doc_member(root, "inputs"));
 }
 
@@ -350,6 +375,8 @@ static enum err_code parse(struct service *service, struct request *request)
         call->version = request_value(request, "version");
     if (state == NULL || call->model == NULL)
         return err_no_memory(&request->err, sizeof *state);
+    const struct served_model *model = snapshot_find(request->snapshot, call->model);
+    state->task = model != NULL ? model->info->task : ENGINE_CLASSIFY;
     if (!split(request) &&
         !texts_parse(request, &root, "id, model_name, parameters, inputs, outputs", 0))
         read_call(request, root);
@@ -361,7 +388,7 @@ static enum err_code parse(struct service *service, struct request *request)
 
 static bool is_text(const struct output *output)
 {
-    return output->kind == OUTPUT_label || output->classes > 0;
+    return output->kind == OUTPUT_label || output->kind == OUTPUT_output || output->classes > 0;
 }
 
 /* An output's numbers of one row; *count of them. NULL: its elements are texts. */
@@ -386,7 +413,8 @@ static unsigned width_of(const struct request *request, const struct output *out
     const struct row *row = &request->rows[0];
     const unsigned labels = row_info(row)->label_count;
     unsigned count;
-    if (output->kind == OUTPUT_label || output->kind == OUTPUT_score)
+    if (output->kind == OUTPUT_label || output->kind == OUTPUT_score ||
+        output->kind == OUTPUT_output)
         return 0;
     if (output->classes > 0)
         return output->classes < labels ? output->classes : labels;
@@ -394,20 +422,30 @@ static unsigned width_of(const struct request *request, const struct output *out
     return count;
 }
 
-/* Element `index` of a row's texts, in the arena: its label, or a class; the first one sorts the
- * others into `order`. NULL: no memory. */
+/* Element `index` of a row's texts, *len bytes: its label, what the model wrote, or, in the arena,
+ * a class; the first one sorts the others into `order`. NULL: no memory. */
 static const char *text_of(const struct request *request, const struct output *output,
-                           const struct row *row, unsigned *order, unsigned index)
+                           const struct row *row, unsigned *order, unsigned index, size_t *len)
 {
     const struct engine_info *info = row_info(row);
+    const struct engine_result *result = &row->answer.result;
     unsigned count;
-    if (output->kind == OUTPUT_label)
-        return info->labels[row->answer.result.label];
+    if (output->kind == OUTPUT_output) {
+        *len = result->texts[0].len;
+        return result->texts[0].text;
+    }
+    if (output->kind == OUTPUT_label) {
+        *len = strlen(info->labels[result->label]);
+        return info->labels[result->label];
+    }
     const float *numbers = numbers_of(request, output, row, &count);
     if (index == 0)
         writing_rank(order, numbers, count);
-    return arena_format(&request->exchange->arena, "%.9g:%u:%s", (double)numbers[order[index]],
-                        order[index], info->labels[order[index]]);
+    const char *text =
+        arena_format(&request->exchange->arena, "%.9g:%u:%s", (double)numbers[order[index]],
+                     order[index], info->labels[order[index]]);
+    *len = text != NULL ? strlen(text) : 0;
+    return text;
 }
 
 static size_t reply_bytes(const struct request *request, size_t *text)
@@ -424,6 +462,11 @@ static size_t reply_bytes(const struct request *request, size_t *text)
         const size_t classes = 2 * writing_labels_bytes(row) +
                                (size_t)info->label_count * (CLASS_BYTES + ARENA_ALIGNMENT);
         *text = memory_sum(*text, state->count * (numbers * WRITING_NUMBER_BYTES + classes));
+        const struct engine_source source = request_source(request, i);
+        if (info->task == ENGINE_GENERATE)
+            *text =
+                memory_sum(*text, memory_product(state->count * LETTER_BYTES,
+                                                 engine_need(row_engine(row), &source).written));
     }
     return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
 }
@@ -439,8 +482,9 @@ static size_t binary_size(const struct request *request, struct writing *writing
     for (unsigned r = 0; r < request->call.item_count; r++) {
         const struct row *row = &request->rows[r];
         for (unsigned i = 0; i < elements; i++) {
-            const char *text = text_of(request, output, row, writing->order, i);
-            bytes += PREFIX_BYTES + (text != NULL ? strlen(text) : 0);
+            size_t len = 0;
+            text_of(request, output, row, writing->order, i, &len);
+            bytes += PREFIX_BYTES + len;
         }
     }
     return bytes;
@@ -480,9 +524,9 @@ static void write_row(const struct request *request, struct writing *writing,
         return;
     }
     for (unsigned i = 0; i < elements; i++) {
+        size_t len = 0;
         const char *string =
-            is_text(output) ? text_of(request, output, row, writing->order, i) : "";
-        const size_t len = string != NULL ? strlen(string) : 0;
+            is_text(output) ? text_of(request, output, row, writing->order, i, &len) : "";
         const char prefix[PREFIX_BYTES] = {(char)(len & 0xFF), (char)(len >> 8 & 0xFF),
                                            (char)(len >> 16 & 0xFF), (char)(len >> 24 & 0xFF)};
         text->has_failed |= string == NULL;
@@ -493,7 +537,7 @@ static void write_row(const struct request *request, struct writing *writing,
         }
         codec_text_add(text, index > 0 || i > 0 ? "," : "");
         if (is_text(output))
-            codec_text_string(text, string != NULL ? string : "");
+            codec_text_string_of(text, string != NULL ? string : "", len);
         else
             writing_number(text, numbers[i]);
     }

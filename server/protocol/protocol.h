@@ -52,7 +52,9 @@ extern const struct protocol protocol_tei_tokenize, protocol_tei_decode;
 bool tei_is_prediction(const struct request *request);
 /* The protocol's head: what computing took, in the headers of text-embeddings-inference. */
 void tei_head(struct request *request, const struct codec_timing *timing);
-/* Hugging Face's clients: POST / and POST /models/{name}. */
+/* text-generation-inference's: POST /generate. */
+extern const struct protocol protocol_tgi;
+/* Hugging Face's clients: POST /, POST /models/{name}, also with /pipeline/{task}. */
 extern const struct protocol protocol_hf;
 /* The Open Inference Protocol: POST /v2/models/{model}/infer, also with /versions/{version}. */
 extern const struct protocol protocol_oip;

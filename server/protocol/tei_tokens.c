@@ -140,6 +140,10 @@ static enum err_code choose(struct request *request)
                    : err_set(&request->err, ERR_UNUSABLE, "no model that reads texts is served");
     const struct decoder *decoder = engine_decoder(model->engine);
     state->engine = model->engine;
+    if (model->info->task == ENGINE_GENERATE)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "the model %s writes texts, and answers no ids to decode: POST /generate",
+                       model->name);
     if (decoder == NULL)
         return err_set(&request->err, ERR_UNUSABLE, "the model %s does not read texts",
                        model->name);

@@ -5,6 +5,7 @@
  *      "signature_name": "serving_default"}
  *     {"predictions": [{"label": "scan", "score": 0.9, "scores": [...], "logits": [...]}, ...]}
  *     {"predictions": [[0.1, ...], ...]}        of a model of vectors
+ *     {"predictions": [{"output": "...", "score": -0.7}, ...]}    of a model that writes texts
  *
  * Each of `instances` is a row. `inputs`, the columnar form, is refused by name. A text that is too
  * long is refused.
@@ -91,6 +92,10 @@ static size_t reply_bytes(const struct request *request, size_t *text)
         if (row->err.code != ERR_OK)
             continue;
         const struct engine_info *info = row_info(row);
+        const struct engine_source source = request_source(request, i);
+        if (info->task == ENGINE_GENERATE)
+            *text =
+                memory_sum(*text, memory_product(6, engine_need(row_engine(row), &source).written));
         const size_t numbers = 2 * (size_t)info->label_count + info->vector_size + 1;
         *text = memory_sum(*text,
                            ROW_BYTES + numbers * WRITING_NUMBER_BYTES + writing_labels_bytes(row));
@@ -110,7 +115,13 @@ static unsigned encode_row(struct request *request)
     codec_text_add(text, writing->encoded > 0 ? "," : "");
     if (info->task == ENGINE_EMBED)
         writing_numbers(text, result->vector, info->vector_size);
-    else {
+    else if (info->task == ENGINE_GENERATE) {
+        codec_text_add(text, "{\"output\":");
+        codec_text_string_of(text, result->texts[0].text, result->texts[0].len);
+        codec_text_add(text, ",\"score\":");
+        writing_number(text, result->number);
+        codec_text_add(text, "}");
+    } else {
         codec_text_add(text, "{\"label\":");
         codec_text_string(text, info->labels[result->label]);
         codec_text_add(text, ",\"score\":");

@@ -148,6 +148,19 @@ void request_take_texts(struct request *request)
     }
 }
 
+void request_tell(struct row *row)
+{
+    row->request->reserved = 1;
+    http_resume(row->request->exchange);
+}
+
+bool request_goes_on(const struct request *request)
+{
+    return request->call.stream && request->good_count == 1 && request->err.code == ERR_OK &&
+           request->rows[0].err.code == ERR_OK && request->rows[0].answer.result.written > 0 &&
+           !request->rows[0].answer.result.is_done;
+}
+
 void request_expect_rows(struct request *request, unsigned count)
 {
     atomic_store_explicit(&request->rows_outstanding, count, memory_order_relaxed);

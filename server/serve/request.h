@@ -134,6 +134,10 @@ struct request {
 
     struct label_set *labelling; /* held: labels of its call in the making; else NULL */
 
+    /* With a stream of tokens. */
+    struct engine_pieces pieces; /* what of the text was sent */
+    uint64_t told_ns;            /* when the last part was made; 0: nothing was sent */
+
     void *state; /* the route's own, in the exchange's arena; NULL: it has none */
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
@@ -198,6 +202,11 @@ void request_row_done(struct row *row);
 
 /* Makes the texts of the rows that wrote one, once; by the owner, when the last row is done. */
 void request_take_texts(struct request *request);
+
+/* A row whose text goes on: the request gets the row and its place in the queue, to send what is
+ * written. request_goes_on: such a row is not done, and nothing is wrong with it. */
+void request_tell(struct row *row);
+bool request_goes_on(const struct request *request);
 
 /* True if an id may stand in a header field and in a URN: printable ASCII of bounded length. */
 bool request_id_is_plain(const char *id);

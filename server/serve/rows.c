@@ -60,13 +60,14 @@ int rows_entailment(const struct engine_info *info)
 
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
-    return wish == WISH_WHOLE      ? info->row_size == 0 && info->task != ENGINE_GENERATE
+    return wish == WISH_WHOLE      ? info->row_size == 0
            : wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
            : wish == WISH_SCORES   ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
            : wish == WISH_ENTAIL   ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
-           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE && info->task != ENGINE_GENERATE
+           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE
            : wish == WISH_ANSWER   ? info->task == ENGINE_ANSWER
            : wish == WISH_SPARSE   ? info->task == ENGINE_SPARSE
+           : wish == WISH_TEXT     ? info->task == ENGINE_GENERATE
            : wish == WISH_RANK
                ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
                : true;
@@ -88,20 +89,25 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
 {
     const struct engine_info *info = row->model->info;
     static const char *const lacks[] = {
-        [WISH_WHOLE] = "answers parts of a text or a text, which this route does not give",
+        [WISH_WHOLE] = "answers parts of a text, which this route does not give",
         [WISH_VECTOR] = "answers no vectors",
         [WISH_RANK] = "does not score pairs of texts with one label",
         [WISH_SCORES] = "answers no labels",
         [WISH_ENTAIL] = "has no label of entailment",
-        [WISH_PIPELINE] = "answers weights of words or a text, which this route does not give",
+        [WISH_PIPELINE] = "answers weights of words, which this route does not give",
         [WISH_ANSWER] = "answers no questions",
         [WISH_SPARSE] = "answers no sparse vectors",
+        [WISH_TEXT] = "writes no texts",
     };
     if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s %s: its task is another (GET /models)", row->model->name,
                        lacks[call->wish]);
-    if (info->task == ENGINE_GENERATE && call->top_k != 1)
+    if (call->stream && info->task != ENGINE_GENERATE)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "stream: the model %s writes no texts: its answer is one part",
+                       row->model->name);
+    if (info->task == ENGINE_GENERATE && call->wish == WISH_ANY && call->top_k != 1)
         return err_set(&row->err, ERR_UNUSABLE,
                        "top_k: the model %s writes texts, it has no labels; num_return_sequences "
                        "says how many texts are answered",
@@ -326,6 +332,20 @@ static enum err_code tokenize_item(struct request *request, unsigned index,
     return ERR_OK;
 }
 
+/* A stream's pieces have room before it begins. */
+static enum err_code prepare_stream(struct service *service, struct request *request,
+                                    struct row *row)
+{
+    const size_t bytes = engine_pieces_bytes(&row->input);
+    if (bytes == 0)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "stream: of several hypotheses none is the text before its end; send "
+                       "\"num_beams\": 1");
+    if (claim_reply(service, request, memory_product(bytes, 2)))
+        row->err = request->err;
+    return row->err.code;
+}
+
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
                                   struct interrupt *interrupt)
 {
@@ -334,6 +354,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     const struct engine_source source = request_source(request, index);
     if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
         check_whole(&request->call, row) ||
+        (request->call.stream && prepare_stream(service, request, row)) ||
         (request->call.explain && explain_keep(service, request, row)) ||
         similar_keep(request, row))
         return prefix_item(request, index, &row->err);

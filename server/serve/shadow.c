@@ -209,6 +209,8 @@ static void tell(const struct shadow *shadow, const struct job *job)
                                          .model = model->name,
                                          .version = model->info->version,
                                          .label = outcome.label,
+                                         .is_set = outcome.is_set,
+                                         .set = outcome.set,
                                          .labels = model->info->labels,
                                          .label_count = model->info->label_count,
                                          .agrees = answer_outcome_agrees(&job->outcome, &outcome)};

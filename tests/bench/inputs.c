@@ -71,12 +71,14 @@ enum err_code inputs_texts(struct inputs *out, const struct engine_info *info, u
 /* patches[p][channel][y][x], as engine/vision/preprocess.h lays them out. */
 static void fill_patches(float *patches, const struct engine_info *info, unsigned r)
 {
-    size_t patch = info->patch_size, height = info->image_height, width = info->image_width;
-    size_t columns = width / patch, count = height / patch * columns;
-    for (size_t i = 0; i < count * CHANNELS * patch * patch; i++) {
-        size_t x = i % patch, y = i / patch % patch, channel = i / (patch * patch) % CHANNELS;
-        size_t p = i / (patch * patch * CHANNELS);
-        size_t row = p / columns * patch + y, column = p % columns * patch + x;
+    const struct extent patch = info->patch_size;
+    const size_t height = info->image_height, width = info->image_width;
+    const size_t columns = width / patch.width, pixels = extent_area(patch);
+    const size_t count = height / patch.height * columns;
+    for (size_t i = 0; i < count * CHANNELS * pixels; i++) {
+        const size_t x = i % patch.width, y = i / patch.width % patch.height;
+        const size_t channel = i / pixels % CHANNELS, p = i / (pixels * CHANNELS);
+        const size_t row = p / columns * patch.height + y, column = p % columns * patch.width + x;
         size_t pixel = (channel * height + row) * width + column;
         patches[i] = (float)sin(0.37 * (double)pixel + r);
     }

@@ -45,14 +45,16 @@ static void fill_text(struct engine_input *input, const struct spec *spec, unsig
 static void fill_image(struct engine_input *input, const struct spec *spec, unsigned row,
                        float *patches)
 {
-    unsigned size = spec->image_size, patch = spec->patch, across = size / patch;
+    const struct extent size = spec->image_size, patch = spec->patch;
+    const unsigned across = extent_parts(size, patch).width;
     float *out = patches;
     for (unsigned p = 0; p < spec->patches; p++)
         for (unsigned c = 0; c < 3; c++)
-            for (unsigned y = 0; y < patch; y++)
-                for (unsigned x = 0; x < patch; x++) {
-                    unsigned py = p / across * patch + y, px = p % across * patch + x;
-                    uint64_t i = ((row * 3ul + c) * size + py) * size + px;
+            for (unsigned y = 0; y < patch.height; y++)
+                for (unsigned x = 0; x < patch.width; x++) {
+                    unsigned py = p / across * patch.height + y;
+                    unsigned px = p % across * patch.width + x;
+                    uint64_t i = ((row * 3ul + c) * size.height + py) * size.width + px;
                     *out++ = (float)(STRIDE * i % 255) / 127.5f - 1;
                 }
     *input = (struct engine_input){
@@ -62,7 +64,7 @@ static void fill_image(struct engine_input *input, const struct spec *spec, unsi
 static enum err_code fill_loader(struct stepper *stepper, const struct spec *spec, struct err *err)
 {
     struct data_loader *loader = &stepper->loader;
-    size_t numbers = (size_t)spec->patches * 3 * spec->patch * spec->patch;
+    size_t numbers = (size_t)spec->patches * 3 * extent_area(spec->patch);
     float *targets = arena_alloc_array(&stepper->arena, stepper->rows, spec->label_count * 4);
     loader->inputs = arena_alloc_array(&stepper->arena, stepper->rows, sizeof *loader->inputs);
     loader->listed = arena_alloc_array(&stepper->arena, stepper->rows, sizeof *loader->listed);

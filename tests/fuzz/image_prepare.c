@@ -54,7 +54,7 @@ static void check_patches(const struct preprocess *preprocess, const struct imag
     size_t count = (size_t)across * across * 3 * patch * patch;
     float *patches = arena_alloc_array(arena, count, sizeof *patches);
     FUZZ_CLAIM(patches != NULL);
-    preprocess_patches(preprocess, image, patch, patches);
+    preprocess_patches(preprocess, image, extent_square(patch), patches);
     for (size_t i = 0; i < count; i++)
         FUZZ_CLAIM(isfinite(patches[i]));
 }

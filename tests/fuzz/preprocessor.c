@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { IMAGE_SIZE = 32, PATCH = 16, NUMBERS = IMAGE_SIZE * IMAGE_SIZE * 3 };
+enum { IMAGE_SIZE = 32, NUMBERS = IMAGE_SIZE * IMAGE_SIZE * 3 };
 
 static void prepare(const struct preprocess *preprocess)
 {
@@ -20,7 +20,7 @@ static void prepare(const struct preprocess *preprocess)
         struct image_region view = preprocess_view(preprocess, image.width, image.height);
         FUZZ_CLAIM(out.width == IMAGE_SIZE && out.height == IMAGE_SIZE);
         FUZZ_CLAIM(view.width > 0 && view.height > 0 && isfinite(view.left + view.top));
-        preprocess_patches(preprocess, &out, PATCH, patches);
+        preprocess_patches(preprocess, &out, (struct extent){16, 8}, patches);
     }
     fuzz_check_err(&err);
     arena_deinit(&arena);
@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct preprocess preprocess;
     struct err err = {0};
     fuzz_file("preprocessor_config.json", data, size);
-    if (preprocess_open(&preprocess, fuzz_dir(), "ViT", IMAGE_SIZE, &err) == ERR_OK &&
+    if (preprocess_open(&preprocess, fuzz_dir(), "ViT", extent_square(IMAGE_SIZE), &err) ==
+            ERR_OK &&
         is_cheap(&preprocess))
         prepare(&preprocess);
     fuzz_check_err(&err);

@@ -49,7 +49,7 @@ static void check_stages(const struct spec *spec)
         FUZZ_CLAIM(spec_first_layer(&stage) == layers && spec_end_layer(&stage) > layers);
         FUZZ_CLAIM(stage.hidden % stage.heads == 0 && stage.intermediate >= 1);
         const struct spec_grid grid = spec_grid(&stage);
-        FUZZ_CLAIM(grid.side == grid.across * stages->window);
+        FUZZ_CLAIM(grid.image.width == grid.across * stages->window);
         FUZZ_CLAIM(i == 0 || stage.patches * 4 == spec_at(spec, i - 1).patches);
         layers = spec_end_layer(&stage);
     }
@@ -73,14 +73,15 @@ static void check_sizes(const struct spec *spec)
     if (spec->family->kind == ENGINE_TEXT)
         check_text(spec);
     else
-        FUZZ_CLAIM(spec->patch >= 1 && spec->patches >= 1 && spec->channels == 3);
+        FUZZ_CLAIM(spec->patch.height >= 1 && spec->patch.width >= 1 && spec->patches >= 1 &&
+                   spec->channels == 3);
     check_stages(spec);
     FUZZ_CLAIM(spec->intermediate <= 4 * 65536 && spec->registers <= 1024);
     FUZZ_CLAIM(spec_features(spec) >= (spec->projection > 0 ? 1 : spec->hidden));
 }
 
 /* Every setting that the preprocessor may ask for. */
-static void check_fit(struct spec *spec, unsigned image_size)
+static void check_fit(struct spec *spec, struct extent image_size)
 {
     struct err err = {0};
     unsigned places = spec_places(spec);
@@ -124,7 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_file("config.json", data, size);
     if (spec_read(&spec, fuzz_dir(), &arena, &err) == ERR_OK) {
         check_sizes(&spec);
-        check_fit(&spec, size > 0 ? data[0] * 64u : 0);
+        const unsigned height = size > 0 ? data[0] * 64u : 0;
+        check_fit(&spec, (struct extent){height, size > 1 ? data[1] * 64u : height});
     }
     fuzz_check_err(&err);
     err = (struct err){0};

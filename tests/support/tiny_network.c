@@ -36,9 +36,9 @@ static void fill_spec(struct spec *spec, const char *model_type, const struct pr
         spec->token_types = 2;
         return;
     }
-    spec->patch = PATCH;
+    spec->patch = extent_square(PATCH);
     spec->channels = 3;
-    spec_set_image_size(spec, 3 * PATCH);
+    spec_set_image_size(spec, extent_square(3 * PATCH));
 }
 
 /* Norms near what they are trained to, weights that make every part count. */

@@ -26,9 +26,8 @@ static void link_files(const struct tempdir *dir, const char *room, const char *
     }
 }
 
-/* dir <- a directory with all files of the checkpoint. */
-void writing_fixture_gather(struct writing_fixture *f, const char *name,
-                            char dir[WRITING_PATH_BYTES])
+/* Puts a checkpoint together in f->dir. */
+static void link_all(struct writing_fixture *f, const char *name)
 {
     static const char *const model[] = {"config.json", "generation_config.json",
                                         "model.safetensors", "preprocessor_config.json",
@@ -42,23 +41,24 @@ void writing_fixture_gather(struct writing_fixture *f, const char *name,
                                         "target_vocab.json",
                                         "sentencepiece.bpe.model",
                                         "spiece.model"};
-    const char *golden = getenv("ATTND_GOLDEN");
-    tempdir_open(&f->dir);
-    if (golden != NULL) {
-        snprintf(dir, WRITING_PATH_BYTES, "%s/%s", golden, name);
-        return;
-    }
     link_files(&f->dir, "golden", name, model, sizeof model / sizeof *model);
     link_files(&f->dir, "recoding", name, texts, sizeof texts / sizeof *texts);
-    snprintf(dir, WRITING_PATH_BYTES, "%s", f->dir.path);
 }
 
-void writing_fixture_open(struct writing_fixture *f, const char *name)
+void writing_fixture_gather(struct writing_fixture *f, const char *name,
+                            char dir[WRITING_PATH_BYTES])
 {
-    char dir[WRITING_PATH_BYTES], path[WRITING_PATH_BYTES + 16];
-    *f = (struct writing_fixture){0};
-    arena_init(&f->arena);
-    writing_fixture_gather(f, name, dir);
+    const char *golden = getenv("ATTND_GOLDEN");
+    tempdir_open(&f->dir);
+    snprintf(dir, WRITING_PATH_BYTES, "%s/%s", golden != NULL ? golden : f->dir.path,
+             golden != NULL ? name : "");
+    if (golden == NULL)
+        link_all(f, name);
+}
+
+static void open_in(struct writing_fixture *f, const char *name, const char *dir)
+{
+    char path[WRITING_PATH_BYTES + 16];
     const struct engine_options options = {.writes_texts = true};
     ck_assert_msg(!engine_open(&f->model, dir, &options, &f->err), "%s: %s", name, f->err.text);
     ck_assert(!engine_session_open(&f->session, f->model, 0, 2, &f->err));
@@ -66,6 +66,25 @@ void writing_fixture_open(struct writing_fixture *f, const char *name)
     ck_assert(!doc_parse_file(&f->root, path, FILE_MAX, &f->err));
     f->cases = doc_member(f->root, "cases");
     ck_assert(doc_array_count(f->cases) > 0);
+}
+
+void writing_fixture_open(struct writing_fixture *f, const char *name)
+{
+    char dir[WRITING_PATH_BYTES];
+    *f = (struct writing_fixture){0};
+    arena_init(&f->arena);
+    writing_fixture_gather(f, name, dir);
+    open_in(f, name, dir);
+}
+
+void writing_fixture_open_with(struct writing_fixture *f, const char *name, const char *settings)
+{
+    *f = (struct writing_fixture){0};
+    arena_init(&f->arena);
+    tempdir_open(&f->dir);
+    link_all(f, name);
+    tempdir_write(&f->dir, "attnd.json", settings, strlen(settings));
+    open_in(f, name, f->dir.path);
 }
 
 void writing_fixture_close(struct writing_fixture *f)

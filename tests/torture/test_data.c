@@ -362,8 +362,7 @@ static enum err_code prepare_all(const struct sampling *sampling, const struct s
         struct rng rng = rng_for(1, 2, (uint32_t)i);
         struct arena arena;
         arena_init(&arena);
-        size_t patch =
-            (size_t)sampling->spec.channels * sampling->spec.patch * sampling->spec.patch;
+        size_t patch = sampling->spec.channels * extent_area(sampling->spec.patch);
         if (samples_input(samples, i, &view, &rng, &arena, &input, err))
             *hash = 0;
         else if (input.kind == ENGINE_TEXT)

@@ -59,6 +59,11 @@ static enum err_code check_asking(struct answers_model *model, struct err *err)
             "%s: top_k: a model that writes has no labels; num_return_sequences says how "
             "many texts are answered",
             model->options->dir);
+    if (info->task == ENGINE_GENERATE && model->options->explain) {
+        if (!model->asking.writes)
+            model->asking.writing = (struct engine_writing){.asked = generation_request_empty};
+        model->asking.writes = model->asking.writing.aligns = true;
+    }
     if (asking_check(&model->asking, 1u << info->task, err) ||
         vector_form_check(&model->asking.vector, info, err) ||
         (model->asking.writes && engine_check_writing(model->engine, &model->asking.writing, err)))
@@ -129,14 +134,25 @@ static enum err_code prepare(struct answers *answers, struct answers_row *row)
 
 /* ---- run ---- */
 
+static enum err_code explain(const struct answers *answers, struct answers_row *row,
+                             const struct engine_result *result, struct explanation *out)
+{
+    const struct answers_model *model = answers->model;
+    const struct engine_source source = {
+        .kind = ENGINE_TEXT, .bytes = row->text, .len = row->text_len};
+    if (!answers->writes)
+        return engine_explain(model->engine, &source, &row->prepared, &model->options->how,
+                              result->label, &row->arena, out, &row->err);
+    return engine_align(model->engine, &row->prepared, result->texts, &row->arena, out, &row->err);
+}
+
 /* The answer of a row that was run; NULL with the row's error. */
 static struct json_t *answer_of(const struct answers *answers, struct answers_row *row)
 {
     const struct answers_model *model = answers->model;
     const struct engine_info *info = engine_describe(model->engine);
     const struct engine_result *result = &answers->results[row - answers->rows];
-    const struct engine_source source = {
-        .kind = ENGINE_TEXT, .bytes = row->text, .len = row->text_len};
+    const bool explains = model->options->explain && (!answers->writes || result->text_count > 0);
     struct explanation explanation;
     struct answer answer = {.model_name = model->name,
                             .model_version = info->version,
@@ -145,7 +161,7 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .result = *result,
                             .vector = model->asking.vector,
                             .input = &row->prepared,
-                            .explanation = model->options->explain ? &explanation : NULL,
+                            .explanation = explains ? &explanation : NULL,
                             .text = row->text,
                             .text_len = row->text_len};
     if (!result->is_finite) {
@@ -154,9 +170,7 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
         return NULL;
     }
     vector_form_scale(&model->asking.vector, info, &row->prepared, &answer.result);
-    if (model->options->explain &&
-        engine_explain(model->engine, &source, &row->prepared, &model->options->how, result->label,
-                       &row->arena, &explanation, &row->err))
+    if (explains && explain(answers, row, result, &explanation))
         return NULL;
     struct json_t *object = answer_prediction(&answer, model->options->top_k);
     if (object == NULL)
@@ -200,61 +214,82 @@ static void run_rows(struct answers *answers, struct answers_row *const *rows, u
         engine_run(answers->session, inputs, good, results);
 }
 
-/* A text that is being written, with a cache of its own, which is freed when it is done. */
+/* Texts that are being written. */
 struct written {
-    struct answers_row *row;
-    struct arena cache;
-};
-
-/* Writes the texts of the good rows. All that there is room for go on together, a token each step;
- * those that begin are read before, as many at a time as fit a batch of tokens. So most steps have
- * many rows, which read the weights once. */
-static void write_rows(struct answers *answers, struct answers_row *const *rows, unsigned count)
-{
+    unsigned count;
+    struct answers_row *rows[BATCH_ROWS];
     const struct engine_input *inputs[BATCH_ROWS];
     struct engine_result *results[BATCH_ROWS];
-    struct written open[BATCH_ROWS];
-    size_t bytes = 0;
-    unsigned open_count = 0;
-    for (unsigned next = 0; next < count || open_count > 0;) {
-        unsigned first = open_count, tokens = 0, kept;
-        while (
-            next < count && open_count < BATCH_ROWS &&
-            (open_count == first || tokens + rows[next]->prepared.tokens <= answers->tokens_max) &&
-            (open_count == 0 || bytes < CACHES_MAX)) {
-            struct written *one = &open[open_count];
-            *one = (struct written){.row = rows[next++]};
-            arena_init(&one->cache);
-            results[open_count] = &answers->results[one->row - answers->rows];
-            inputs[open_count] = &one->row->prepared;
-            *results[open_count] = (struct engine_result){0};
-            if (engine_result_rows(results[open_count], answers->model->engine, inputs[open_count],
-                                   &one->cache, &one->row->err)) {
-                arena_deinit(&one->cache);
-                continue;
-            }
-            bytes += one->cache.bytes;
-            tokens += inputs[open_count++]->tokens;
-        }
-        if (first == open_count)
-            first = 0;
-        if (open_count > 0)
-            engine_step(answers->session, inputs + first, open_count - first, results + first);
-        kept = first;
-        for (unsigned i = first; i < open_count; i++) {
-            if (results[i]->is_done) {
-                if (results[i]->is_finite)
-                    engine_result_texts(results[i], &open[i].row->arena, &open[i].row->err);
-                bytes -= open[i].cache.bytes;
-                arena_deinit(&open[i].cache);
-                continue;
-            }
-            open[kept] = open[i];
-            inputs[kept] = inputs[i];
-            results[kept++] = results[i];
-        }
-        open_count = kept;
+    struct arena caches[BATCH_ROWS]; /* of each one, freed when it is done */
+    size_t bytes;                    /* of them all */
+};
+
+/* Makes room for a text; a failure is the row's. */
+static void begin_text(struct answers *answers, struct written *open, struct answers_row *row)
+{
+    struct engine_result *result = &answers->results[row - answers->rows];
+    struct arena *cache = &open->caches[open->count];
+    arena_init(cache);
+    *result = (struct engine_result){0};
+    open->rows[open->count] = row;
+    open->inputs[open->count] = &row->prepared;
+    open->results[open->count] = result;
+    if (engine_result_rows(result, answers->model->engine, &row->prepared, cache, &row->err)) {
+        arena_deinit(cache);
+        return;
     }
+    open->bytes += cache->bytes;
+    open->count++;
+}
+
+/* Takes the texts that are done, from the first-th on. */
+static void take_texts(struct written *open, unsigned first)
+{
+    unsigned kept = first;
+    for (unsigned i = first; i < open->count; i++) {
+        struct engine_result *result = open->results[i];
+        if (!result->is_done) {
+            open->rows[kept] = open->rows[i];
+            open->inputs[kept] = open->inputs[i];
+            open->caches[kept] = open->caches[i];
+            open->results[kept++] = result;
+            continue;
+        }
+        if (result->is_finite)
+            engine_result_texts(result, &open->rows[i]->arena, &open->rows[i]->err);
+        open->bytes -= open->caches[i].bytes;
+        arena_deinit(&open->caches[i]);
+    }
+    open->count = kept;
+}
+
+/* Writes the texts of the rows. All that there is room for go on together, a token each step; those
+ * that begin are read before, as many at a time as fit a batch of tokens. So most steps have many
+ * rows, which read the weights once. ERR_NOT_READY if it was stopped. */
+static enum err_code write_rows(struct answers *answers, struct answers_row *const *rows,
+                                unsigned count, struct err *err)
+{
+    const atomic_bool *stop = answers->model->options->stop;
+    struct written open = {0};
+    for (unsigned next = 0; (next < count || open.count > 0) && err->code == ERR_OK;) {
+        unsigned first = open.count, tokens = 0;
+        while (next < count && (open.count == 0 || open.bytes < CACHES_MAX) &&
+               (tokens == 0 || tokens + rows[next]->prepared.tokens <= answers->tokens_max)) {
+            tokens += rows[next]->prepared.tokens;
+            begin_text(answers, &open, rows[next++]);
+        }
+        if (first == open.count)
+            first = 0;
+        if (open.count > 0)
+            engine_step(answers->session, open.inputs + first, open.count - first,
+                        open.results + first);
+        take_texts(&open, first);
+        if (stop != NULL && atomic_load(stop))
+            err_set(err, ERR_NOT_READY, "stopped while texts were written");
+    }
+    while (open.count > 0)
+        arena_deinit(&open.caches[--open.count]);
+    return err->code;
 }
 
 /* Runs what is prepared and hands it over; then there is room for the next batch. */
@@ -265,9 +300,9 @@ static enum err_code finish_batch(struct answers *answers, struct err *err)
     for (unsigned i = 0; i < answers->row_count; i++)
         if (answers->rows[i].err.code == ERR_OK)
             good[count++] = &answers->rows[i];
-    if (answers->writes)
-        write_rows(answers, good, count);
-    else
+    if (answers->writes && err->code == ERR_OK)
+        write_rows(answers, good, count, err);
+    else if (!answers->writes)
         run_rows(answers, good, count);
     for (unsigned i = 0; i < answers->row_count; i++) {
         struct answers_row *row = &answers->rows[i];

@@ -19,6 +19,7 @@
 #include "tools/answers/asking.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 
 struct json_t;
 
@@ -30,6 +31,7 @@ struct answers_options {
     unsigned top_k;          /* 0: all */
     const char *prompt_name; /* of an embedding's prompts; NULL: the default one */
     struct asking asking;
+    const atomic_bool *stop; /* set by another thread: texts that are begun are given up; NULL */
 };
 
 struct answers_model {
@@ -74,7 +76,8 @@ enum err_code answers_open(struct answers **out, const struct answers_model *mod
                            struct err *err);
 void answers_close(struct answers *answers);
 
-/* Inputs [first, first + count). Only a failure of the system, or of take, is an error. */
+/* Inputs [first, first + count). Only a failure of the system, or of take, is an error, and
+ * ERR_NOT_READY if it was stopped: then some are not taken. */
 enum err_code answers_run(struct answers *answers, unsigned first, unsigned count,
                           const struct answers_source *source, struct err *err);
 

@@ -1,14 +1,17 @@
 #include "tools/answers/asking.h"
 
+#include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/cli/cli.h"
+#include "engine/content/charset.h"
 #include "wire/codec_writing.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS_MAX = 100000 };
+enum { TOKENS_MAX = 100000, ALLOWED_BYTES_MAX = 1024 * 1024 };
 
 static enum err_code set_truth(bool *out, const char *value, struct err *err)
 {
@@ -25,6 +28,42 @@ static enum err_code set_count(unsigned *out, const char *value, unsigned least,
     if (cli_option_parse_whole(value, least, most, &number, err) == ERR_OK)
         *out = (unsigned)number;
     return err->code;
+}
+
+/* Lines are cut in place. */
+static enum err_code read_allowed(struct asking *out, const char *path, struct err *err)
+{
+    size_t len, count = 0;
+    asking_close(out);
+    if (file_read_input(&out->allowed_bytes, &len, path, ALLOWED_BYTES_MAX, err) ||
+        charset_take_mark(&out->allowed_bytes, &len, err))
+        return err_prefix(err, "%s: ", path);
+    if (memchr(out->allowed_bytes, '\0', len) != NULL)
+        return err_set(err, ERR_UNUSABLE, "%s: a NUL in it", path);
+    out->allowed = calloc(ENGINE_ALLOWED_MAX, sizeof *out->allowed);
+    if (out->allowed == NULL)
+        return err_no_memory(err, ENGINE_ALLOWED_MAX * sizeof *out->allowed);
+    for (char *rest = out->allowed_bytes, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        const size_t bytes = strlen(line);
+        if (bytes > 0 && line[bytes - 1] == '\r')
+            line[bytes - 1] = '\0';
+        if (line[strspn(line, " \t")] == '\0')
+            continue;
+        if (count == ENGINE_ALLOWED_MAX)
+            return err_set(err, ERR_UNUSABLE, "%s: more than %d texts", path, ENGINE_ALLOWED_MAX);
+        out->allowed[count++] = line;
+    }
+    out->writing.allowed = out->allowed;
+    out->writing.allowed_count = (unsigned)count;
+    return count > 0 ? ERR_OK : err_set(err, ERR_UNUSABLE, "%s: has no text", path);
+}
+
+void asking_close(struct asking *asking)
+{
+    free(asking->allowed_bytes);
+    free(asking->allowed);
+    asking->allowed_bytes = NULL;
+    asking->allowed = NULL;
 }
 
 enum err_code asking_set(struct asking *out, const char *name, const char *value, struct err *err)
@@ -77,7 +116,10 @@ enum err_code asking_set(struct asking *out, const char *name, const char *value
     if (!out->writes)
         out->writing = (struct engine_writing){.asked = generation_request_empty};
     out->writes = true;
-    if (codec_writing_word(&out->writing, key, value, &is_one, err) || is_one)
+    if (strcmp(key, "allowed") == 0)
+        return read_allowed(out, value, err);
+    if (codec_writing_word(&out->writing, key, value != NULL ? value : "true", &is_one, err) ||
+        is_one)
         return err->code;
     return err_set(err, ERR_INTERNAL, "no option of a task is called %s", name);
 }

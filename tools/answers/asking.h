@@ -22,13 +22,19 @@ struct asking {
     struct vector_form vector;
     struct engine_writing writing; /* if it writes */
     bool writes;                   /* an option of writing is given */
+    char *allowed_bytes;           /* [ended by NULs] its texts that are allowed; NULL: any */
+    const char **allowed;
 };
 
 /* Sets aggregation, question, doc_stride, max_seq_len, max_answer_len, handle_impossible_answer,
  * align_to_words, dimensions, encoding, chunks, normalize, or an option of writing
- * (wire/codec_writing.h); '-' counts as '_'. Question and languages borrow the value. NULL: a flag
- * that is given. ERR_UNUSABLE says what is expected. */
+ * (wire/codec_writing.h); '-' counts as '_'. `allowed` names a file, of which each line that is not
+ * blank is a text. Texts borrow the value. NULL: a flag that is given. ERR_UNUSABLE says what is
+ * expected; ERR_IO of the file. */
 enum err_code asking_set(struct asking *out, const char *name, const char *value, struct err *err);
+
+/* Frees the allowed texts; of copies, once. */
+void asking_close(struct asking *asking);
 
 /* The texts that an answer has, if the model gives `own` where nothing is asked. */
 static inline unsigned asking_texts(const struct asking *asking, unsigned own)
@@ -46,46 +52,51 @@ enum err_code asking_check(const struct asking *asking, unsigned tasks, struct e
  * ERR_NO_MEMORY. */
 enum err_code asking_write(char **out, const struct asking *asking, struct err *err);
 
-/* Rows of a table of options: those of writing. S is the sign between two words. */
-#define ASKING_ROWS_WRITING(S, SET)                                                                \
-    {.name = "max" S "new" S "tokens",                                                             \
-     .type = CLI_OTHER,                                                                            \
-     .apply = SET,                                                                                 \
-     .value = "N",                                                                                 \
-     .help = "Writing: most tokens of the text (default: as the checkpoint says, else 64)."},      \
-        {.name = "min" S "new" S "tokens",                                                         \
-         .type = CLI_OTHER,                                                                        \
-         .apply = SET,                                                                             \
-         .value = "N",                                                                             \
-         .help = "Writing: fewest tokens."},                                                       \
-        {.name = "num" S "beams",                                                                  \
-         .type = CLI_OTHER,                                                                        \
-         .apply = SET,                                                                             \
-         .value = "N",                                                                             \
-         .help = "Writing: hypotheses that are followed at once, 1 to 8 (beam search)."},          \
-        {.name = "num" S "return" S "sequences",                                                   \
-         .type = CLI_OTHER,                                                                        \
-         .apply = SET,                                                                             \
-         .value = "N",                                                                             \
-         .help = "Writing: texts that are answered, the best first."},                             \
-        {.name = "no" S "repeat" S "ngram" S "size",                                               \
-         .type = CLI_OTHER,                                                                        \
-         .apply = SET,                                                                             \
-         .value = "N",                                                                             \
-         .help = "Writing: no sequence of so many tokens twice."},                                 \
-        {.name = "length" S "penalty",                                                             \
-         .type = CLI_OTHER,                                                                        \
-         .apply = SET,                                                                             \
-         .value = "X",                                                                             \
-         .help = "Writing: scores are divided by length^X."},                                      \
-        {.name = "source" S "language",                                                            \
-         .type = CLI_OTHER,                                                                        \
-         .apply = SET,                                                                             \
-         .value = "CODE",                                                                          \
-         .help = "Writing: the language of the texts, as the checkpoint's tokenizer calls it."},   \
+/* Rows of a table of options; copy_numbers is a flag in one and a value in the other. S is the sign
+ * between two words, SET what takes name and value. */
+#define ASKING_ROW(SET, name_, value_, help_)                                                      \
     {                                                                                              \
-        .name = "target" S "language", .type = CLI_OTHER, .apply = SET, .value = "CODE",           \
-        .help = "Writing: the language to write in."                                               \
+        .name = name_, .type = CLI_OTHER, .apply = SET, .value = value_, .help = help_             \
     }
+#define ASKING_ROW_AGGREGATION(SET)                                                                \
+    ASKING_ROW(SET, "aggregation", "HOW",                                                          \
+               "Tags: how labels of tokens become spans: none, simple (default), first, max or "   \
+               "average.")
+#define ASKING_ROWS_WINDOW(S, SET)                                                                 \
+    ASKING_ROW(SET, "doc" S "stride", "N",                                                         \
+               "Question answering: tokens that two windows of a long text share."),               \
+        ASKING_ROW(SET, "max" S "seq" S "len", "N",                                                \
+                   "Question answering: tokens of a window (default: 384, or what the model "      \
+                   "reads)."),                                                                     \
+        ASKING_ROW(SET, "max" S "answer" S "len", "N",                                             \
+                   "Question answering: tokens of an answer (default: 15).")
+#define ASKING_ROW_WORDS(S, SET)                                                                   \
+    ASKING_ROW(SET, "align" S "to" S "words", "true|false",                                        \
+               "Question answering: whether answers are whole words (default: true).")
+#define ASKING_ROW_DIMENSIONS(SET)                                                                 \
+    ASKING_ROW(SET, "dimensions", "N", "Embedding: only the first N numbers of a vector.")
+#define ASKING_ROWS_VECTOR(SET)                                                                    \
+    ASKING_ROW(SET, "encoding", "NAME", "Embedding: " VECTOR_ENCODING_NAMES " (default: float)."), \
+        ASKING_ROW(SET, "chunks", "WHAT",                                                          \
+                   "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES ".")
+#define ASKING_ROWS_WRITING(S, SET)                                                                \
+    ASKING_ROW(SET, "max" S "new" S "tokens", "N",                                                 \
+               "Writing: most tokens of the text (default: as the checkpoint says, else 64)."),    \
+        ASKING_ROW(SET, "min" S "new" S "tokens", "N", "Writing: fewest tokens."),                 \
+        ASKING_ROW(SET, "num" S "beams", "N",                                                      \
+                   "Writing: hypotheses that are followed at once, 1 to 8 (beam search)."),        \
+        ASKING_ROW(SET, "num" S "return" S "sequences", "N",                                       \
+                   "Writing: texts that are answered, the best first."),                           \
+        ASKING_ROW(SET, "no" S "repeat" S "ngram" S "size", "N",                                   \
+                   "Writing: no sequence of so many tokens twice."),                               \
+        ASKING_ROW(SET, "length" S "penalty", "X", "Writing: scores are divided by length^X."),    \
+        ASKING_ROW(SET, "pattern", "REGEX", "Writing: the whole text matches it."),                \
+        ASKING_ROW(SET, "allowed", "FILE", "Writing: the text is one of the file's lines."),       \
+        ASKING_ROW(SET, "checksum", "NAME",                                                        \
+                   "Writing: the text ends with its check characters: " ENGINE_CHECKSUM_NAMES      \
+                   "."),                                                                           \
+        ASKING_ROW(SET, "source" S "language", "CODE",                                             \
+                   "Writing: the language of the texts, as the checkpoint's tokenizer calls it."), \
+        ASKING_ROW(SET, "target" S "language", "CODE", "Writing: the language to write in.")
 
 #endif

@@ -51,7 +51,6 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
 }
 
 #define FIELD(field) CLI_FIELD(struct batch_options, field)
-#define ASKED .type = CLI_OTHER, .apply = set_asked
 
 static const struct cli_option table[] = {
     {.name = "model",
@@ -110,51 +109,27 @@ static const struct cli_option table[] = {
      FIELD(local.answers.prompt_name),
      .value = "NAME",
      .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
-    {.name = "aggregation",
-     ASKED,
-     .value = "HOW",
-     .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
-             "average."},
+    ASKING_ROW_AGGREGATION(set_asked),
     {.name = "question",
-     ASKED,
+     .type = CLI_OTHER,
+     .apply = set_asked,
      .value = "S",
      .help = "Question answering: what is asked of each text. A member or column question of "
              "--data comes first."},
-    {.name = "doc-stride",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens that two windows of a long text share."},
-    {.name = "max-seq-len",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens of a window (default: 384, or what the model reads)."},
-    {.name = "max-answer-len",
-     ASKED,
-     .value = "N",
-     .help = "Question answering: tokens of an answer (default: 15)."},
+    ASKING_ROWS_WINDOW("-", set_asked),
     {.name = "handle-impossible-answer",
      FIELD(local.answers.asking.question.may_be_empty),
      .help = "Question answering: the answer may be empty."},
-    {.name = "align-to-words",
-     ASKED,
-     .value = "true|false",
-     .help = "Question answering: whether answers are whole words (default: true)."},
-    {.name = "dimensions",
-     ASKED,
-     .value = "N",
-     .help = "Embedding: only the first N numbers of a vector."},
+    ASKING_ROW_WORDS("-", set_asked),
+    ASKING_ROW_DIMENSIONS(set_asked),
     {.name = "normalize",
      FIELD(local.answers.asking.vector.is_scaled),
      .help = "Embedding: scales what is left to length 1."},
-    {.name = "encoding",
-     ASKED,
-     .value = "NAME",
-     .help = "Embedding: " VECTOR_ENCODING_NAMES " (default: float)."},
-    {.name = "chunks",
-     ASKED,
-     .value = "WHAT",
-     .help = "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES "."},
+    ASKING_ROWS_VECTOR(set_asked),
     ASKING_ROWS_WRITING("-", set_asked),
+    {.name = "copy-numbers",
+     FIELD(copies_numbers),
+     .help = "Writing: each number of the text stands in the source text."},
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     {.name = "threads",
@@ -234,6 +209,8 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err)
 {
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
     if (out->model != NULL && out->remote.url == NULL && shipped_dir(&out->model, err))
+        return err->code;
+    if (out->copies_numbers && asking_set(&out->local.answers.asking, "copy_numbers", NULL, err))
         return err->code;
     out->local.answers.dir = out->model;
     out->remote.model = out->model;

@@ -42,7 +42,8 @@ struct batch {
     bool is_writing;  /* by one thread, which alone uses the output and the next two */
     uint64_t saved_ns;
     struct screen screen;
-    struct err err; /* the first of any thread */
+    bool is_given_up; /* a chunk, because of a stop */
+    struct err err;   /* the first of any thread */
 };
 
 struct worker {
@@ -117,9 +118,10 @@ static struct chunk *take_reading(struct batch *batch, struct err *err)
     if (batch->has_ended)
         return NULL;
     pthread_mutex_lock(&batch->ring); /* until the ring has room, or the run has failed */
-    while (batch->next - batch->written >= batch->size && batch->err.code == ERR_OK)
+    while (batch->next - batch->written >= batch->size && batch->err.code == ERR_OK &&
+           !batch->is_given_up)
         pthread_cond_wait(&batch->moved, &batch->ring);
-    bool is_good = batch->err.code == ERR_OK;
+    bool is_good = batch->err.code == ERR_OK && !batch->is_given_up;
     pthread_mutex_unlock(&batch->ring);
     if (!is_good)
         return NULL;
@@ -237,6 +239,15 @@ static void give(struct batch *batch, struct chunk *chunk)
     pthread_mutex_unlock(&batch->ring);
 }
 
+/* A chunk that a stop has cut: the next run computes it anew, and what is behind it. */
+static void give_up(struct batch *batch)
+{
+    pthread_mutex_lock(&batch->ring);
+    batch->is_given_up = true;
+    pthread_cond_broadcast(&batch->moved);
+    pthread_mutex_unlock(&batch->ring);
+}
+
 /* ---- threads ---- */
 
 static void *work(void *context)
@@ -248,7 +259,9 @@ static void *work(void *context)
             local_answer(worker->local, chunk, &err);
         else
             remote_answer(worker->remote, chunk, &err);
-        if (err.code != ERR_OK)
+        if (err.code == ERR_NOT_READY && is_stopped(worker->batch))
+            give_up(worker->batch);
+        else if (err.code != ERR_OK)
             fail(worker->batch, &err);
         else
             give(worker->batch, chunk);

@@ -79,8 +79,9 @@ struct local;
 enum err_code local_open(struct local **out, const struct local_model *model, struct err *err);
 void local_close(struct local *local);
 
-/* A failed input gets its problem document in its place. Only a failure of the system is an error:
- * the run must end then, and the chunk has no lines. */
+/* A failed input gets its problem document in its place. Only a failure of the system is an error,
+ * and ERR_NOT_READY of texts that a stop gave up: the run must end then, and the chunk has no
+ * lines. */
 enum err_code local_answer(struct local *local, struct chunk *chunk, struct err *err);
 
 /* ---- options ---- */
@@ -94,6 +95,7 @@ struct batch_options {
     unsigned threads; /* 0: as many as there are cores */
     double rate;      /* 0: none */
     const char *explain;
+    bool copies_numbers; /* an option of writing, which goes into local */
     struct local_options local;
     struct remote_options remote;
 };

@@ -55,13 +55,15 @@ static unsigned columns_of(const struct result_format *format)
 
 void result_header(const struct result_format *format, FILE *file)
 {
+    const bool writes = format->texts > 0;
     if (!format->is_csv)
         return;
-    const char *answer = format->texts > 0 ? "output" : "label";
-    fprintf(file, "file,line,id,%s,score,decision,reason,ood_score,ood_rank,truncated,windows",
-            answer);
+    fputs("file,line,id,", file);
+    fputs(writes ? "output,score,confidence,decision,reason,broken_rule,truncated"
+                 : "label,score,decision,reason,ood_score,ood_rank,truncated,windows",
+          file);
     for (unsigned i = 2; i <= columns_of(format); i++)
-        fprintf(file, ",%s_%u,score_%u", answer, i, i);
+        fprintf(file, ",%s_%u,score_%u", writes ? "output" : "label", i, i);
     fputs(",model,version,digest,status,error\r\n", file);
 }
 
@@ -96,7 +98,7 @@ static enum err_code print_value(void *context, const char *key, const struct js
     return ERR_OK;
 }
 
-/* The label, or the text that was written, and its score. A regression's number stands as the score; several numbers stand as the
+/* The label and its score. A regression's number stands as the score; several numbers stand as the
  * label: yield=0.9|leakage=0.01. */
 static void answer_cells(FILE *file, const struct json_t *object)
 {
@@ -104,7 +106,7 @@ static void answer_cells(FILE *file, const struct json_t *object)
     struct memory_file text;
     struct err err = {0};
     if (values == NULL) {
-        text_cell(file, object, doc_member(object, "output") != NULL ? "output" : "label");
+        text_cell(file, object, "label");
     } else {
         fputc(',', file);
         if (!memory_file_open(&text, &err)) {
@@ -117,27 +119,56 @@ static void answer_cells(FILE *file, const struct json_t *object)
     number_cell(file, object, doc_member(object, "value") != NULL ? "value" : "score");
 }
 
-/* A problem has neither label nor predictions: their cells are empty. */
-static void write_row(const struct result_format *format, const struct json_t *object,
-                      const struct record_input *input, FILE *file)
+static void truncated_cell(FILE *file, const struct json_t *object)
 {
-    const struct json_t *model = doc_member(object, "model");
-    const bool writes = format->texts > 0;
-    const struct json_t *others = doc_member(object, writes ? "alternatives" : "predictions");
-    bool is_truncated = doc_member(object, "truncated") != NULL;
-    write_place(input, file);
+    fputs(doc_member(object, "truncated") != NULL ? ",true" : ",", file);
+}
+
+/* The cells of a model of labels, or of numbers. */
+static void label_cells(const struct result_format *format, const struct json_t *object, FILE *file)
+{
+    const struct json_t *predictions = doc_member(object, "predictions");
     answer_cells(file, object);
     text_cell(file, object, "decision");
     text_cell(file, object, "reason");
     number_cell(file, object, "ood_score");
     number_cell(file, object, "ood_rank");
-    fputs(is_truncated ? ",true" : ",", file);
+    truncated_cell(file, object);
     number_cell(file, object, "windows");
-    for (unsigned i = 1; i < columns_of(format); i++) { /* alternatives are without the first */
-        const struct json_t *other = doc_array_item(others, writes ? i - 1 : i);
-        text_cell(file, other, writes ? "output" : "label");
-        number_cell(file, other, "score");
+    for (unsigned i = 1; i < format->top_k; i++) {
+        text_cell(file, doc_array_item(predictions, i), "label");
+        number_cell(file, doc_array_item(predictions, i), "score");
     }
+}
+
+/* The cells of a model that writes. */
+static void output_cells(const struct result_format *format, const struct json_t *object,
+                         FILE *file)
+{
+    const struct json_t *alternatives = doc_member(object, "alternatives");
+    text_cell(file, object, "output");
+    number_cell(file, object, "score");
+    number_cell(file, object, "confidence");
+    text_cell(file, object, "decision");
+    text_cell(file, object, "reason");
+    text_cell(file, object, "broken_rule");
+    truncated_cell(file, object);
+    for (unsigned i = 1; i < format->texts; i++) {
+        text_cell(file, doc_array_item(alternatives, i - 1), "output");
+        number_cell(file, doc_array_item(alternatives, i - 1), "score");
+    }
+}
+
+/* A problem has no answer: its cells are empty. */
+static void write_row(const struct result_format *format, const struct json_t *object,
+                      const struct record_input *input, FILE *file)
+{
+    const struct json_t *model = doc_member(object, "model");
+    write_place(input, file);
+    if (format->texts > 0)
+        output_cells(format, object, file);
+    else
+        label_cells(format, object, file);
     text_cell(file, model, "name");
     text_cell(file, model, "version");
     text_cell(file, model, "digest");

@@ -17,7 +17,7 @@
     X(OUTCOME_NO_RETRY_AFTER, "no_retry_after", "429 or 503 without Retry-After")                  \
     X(OUTCOME_MISMATCH, "mismatch", "answer differs from the expected one")                        \
     X(OUTCOME_MALFORMED, "malformed", "reply is not HTTP, or not an answer")                       \
-    X(OUTCOME_REFUSED, "refused", "connection refused")                                            \
+    X(OUTCOME_REFUSED, "refused", "no connection: refused, or TLS not trusted")                    \
     X(OUTCOME_UNSENT, "unsent", "connection closed before the whole request reached it")           \
     X(OUTCOME_RESET, "reset", "connection reset after the request was sent: taken or not")         \
     X(OUTCOME_LOST, "lost", "request taken, connection closed without an answer")                  \

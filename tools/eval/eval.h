@@ -3,11 +3,8 @@
  *     eval_settle(&eval, &err);                        eval_options.c: the table, and options that
  *                                                      exclude others
  *     ... tools/eval.c opens and runs ...
- *     eval_numbers_run(&eval, &err);                   eval_numbers.c: of a regression instead
- *     eval_sets_run(&eval, &err);                      eval_sets.c: of --multi-label instead
- *     eval_vectors_run(&eval, &err);                   eval_vectors.c: of an embedding instead
- *     eval_pairs_run(&eval, &err);                     eval_pairs.c: of scored pairs instead
- *     eval_spans_run(&eval, &err);                     eval_spans.c: of a model of tags instead
+ *     eval_task_run(&eval, &err);                      eval_tasks.c: instead, of a model that does
+ *                                                      not choose one label
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
  *
@@ -93,35 +90,17 @@ void eval_inputs_close(struct eval_inputs *inputs);
 /* Writes the checkpoint's attnd.json and, if examples or n-grams were chosen, its head's file. */
 enum err_code eval_calibrate(struct eval *eval, struct err *err);
 
-/* A model that answers a number. open: after the model and the data, instead of assessment_take;
- * options of labels, and labels that are no numbers, are ERR_UNUSABLE. run: measures, prints, and
- * writes the reference if it was asked for. */
-bool eval_is_of_numbers(const struct eval *eval);
-enum err_code eval_numbers_open(struct eval *eval, struct err *err);
-enum err_code eval_numbers_run(struct eval *eval, struct err *err);
-
-/* --multi-label, in the same way. ERR_UNUSABLE: a model of one label an input, options that are of
- * one, or labels that the model lacks. */
-enum err_code eval_sets_open(struct eval *eval, struct err *err);
-enum err_code eval_sets_run(struct eval *eval, struct err *err);
-
-/* An embedding, in the same way: options of labels, and data that say of no two texts that they
- * belong together, are ERR_UNUSABLE. */
-bool eval_is_of_vectors(const struct eval *eval);
-enum err_code eval_vectors_open(struct eval *eval, struct err *err);
-enum err_code eval_vectors_run(struct eval *eval, struct err *err);
-
-/* A model of one label, on pairs, in the same way: options of a choice among labels are
- * ERR_UNUSABLE. */
-bool eval_is_of_pairs(const struct eval *eval);
-enum err_code eval_pairs_open(struct eval *eval, struct err *err);
-enum err_code eval_pairs_run(struct eval *eval, struct err *err);
-
-/* A model of tags, in the same way: options of a label of the whole text are ERR_UNUSABLE, and so
- * are spans with labels that the model lacks. */
-bool eval_is_of_spans(const struct eval *eval);
-enum err_code eval_spans_open(struct eval *eval, struct err *err);
-enum err_code eval_spans_run(struct eval *eval, struct err *err);
+/* Models that do not choose one label: a regression, --multi-label, an embedding, scored pairs,
+ * tags. eval_task_of is NULL for others, for which the functions that open and run are not called.
+ * fields: how their data are read. open: after the model and the data, in place of assessment_take;
+ * options of other models, and data that the model does not fit, are ERR_UNUSABLE. run: measures,
+ * prints, and writes what was asked for. */
+const struct eval_task *eval_task_of(const struct eval *eval);
+void eval_task_fields(const struct eval *eval, struct dataset_options *fields);
+enum err_code eval_task_open(struct eval *eval, struct err *err);
+enum err_code eval_task_run(struct eval *eval, struct err *err);
+/* The evaluation that was run: the task's, or the assessment's. */
+const struct evaluation *eval_evaluation(const struct eval *eval);
 
 /* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
  * logits, explanations, and the changes of the checkpoint. */

@@ -139,12 +139,7 @@ enum {
 static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYTES],
                                     struct err *err)
 {
-    const struct evaluation *evaluation = eval_is_of_spans(eval)     ? &eval->spans.evaluation
-                                          : eval_is_of_vectors(eval) ? &eval->retrieval.evaluation
-                                          : eval_is_of_pairs(eval)   ? &eval->rerank.evaluation
-                                          : eval_is_of_numbers(eval) ? &eval->numbers.evaluation
-                                          : eval->multi_label        ? &eval->sets.evaluation
-                                                                     : &eval->assessment.evaluation;
+    const struct evaluation *evaluation = eval_evaluation(eval);
     struct err cause = {0};
     struct record record;
     bool found;
@@ -158,7 +153,7 @@ static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYT
                  "%s%zu of %zu inputs are among those that this model learnt: %s; take inputs that "
                  "it has not seen, such as those of training's split.jsonl",
                  record.is_sample ? "about " : "", known, evaluation->count,
-                 eval->calibrates && !eval_is_of_numbers(eval)
+                 eval->calibrates && evaluation != &eval->numbers.evaluation
                      ? "a temperature and thresholds fitted on them promise too much "
                        "for new inputs"
                      : "the figures are better than on new inputs");

@@ -106,9 +106,9 @@ static const struct cli_option options[] = {
      .type = CLI_OTHER,
      .value = "FILE",
      .apply = add_fold,
-     .help = "Judges the inputs by these logits and OOD scores in place of the model's own, which "
-             "learnt them: of --logits of cross-validation, where each was left out once; may be "
-             "given again."},
+     .help = "Judges these logits and OOD scores in place of the model's own: files that --logits "
+             "of cross-validation wrote, of models that had not learnt the inputs; may be given "
+             "again."},
     {.name = "calibrate",
      FIELD(calibrates),
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
@@ -120,14 +120,14 @@ static const struct cli_option options[] = {
     {.name = "examples",
      FIELD(examples),
      .value = "PATH",
-     .help = "With --calibrate: labelled inputs that the model learnt, of which it shall carry "
-             "some, to compare new ones with (default: those that it has, else the data)."},
+     .help = "With --calibrate: labelled inputs that the model learnt. Some are kept in it, to "
+             "compare new inputs with (default: those that it has, else the data)."},
     {.name = "foreign",
      FIELD(foreign),
      .value = "PATH",
-     .help = "With --calibrate: inputs that have none of the labels and need none here; whatever "
-             "is answered to them counts as a mistake when thresholds are chosen, so that "
-             "--target-precision holds where as many of them come."},
+     .help = "With --calibrate: inputs of none of the model's labels, without a label. Each "
+             "automatic answer to one counts as a mistake when thresholds are chosen, so that "
+             "--target-precision holds where such inputs come as often."},
     {.name = "ngrams",
      COUNT(ngrams.characters, NGRAM_CHARACTERS_MAX),
      .help = "With --calibrate and --examples, of a model that reads texts: fits a table of word "
@@ -151,16 +151,16 @@ static const struct cli_option options[] = {
      .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
     {.name = "write-agreement",
      FIELD(agrees),
-     .help = "With --dtype int8 or bf16 and --against f32: writes only how far they agree, which "
-             "attnd's dtype auto wants to know before it takes int8."},
+     .help = "With --dtype int8 or bf16 and --against f32: writes only how far they agree. dtype "
+             "auto takes int8 only with this figure."},
     {.name = "write-selftest",
      COUNT(selftest_cases, SELFTEST_CASES_MAX),
      .help = "Writes the model's " SELFTEST_FILE ": N inputs of different labels that it answers "
-             "right, with their scores, which attnd wants to see before it serves it."},
+             "right, with their scores. attnd serves the model only if it gives them again."},
     {.name = "ood-data",
      FIELD(ood_data),
      .value = "PATH",
-     .help = "Inputs unlike those: how well ood_score tells them apart."},
+     .help = "Inputs unlike those of --data: measures how well ood_score separates both."},
     {.name = "strange", .type = CLI_ALIAS, .value = "ood-data"},
     {.name = "explain",
      FIELD(explains),

@@ -54,10 +54,9 @@ static const char convolution[] = "a convolutional network, and has no attention
 static const char decoder[] = "a decoder that predicts the next token: fine-tune an encoder on the "
                               "same texts";
 static const char sequence[] =
-    "an encoder with a decoder that writes text: attnd-predict answers with it if its class is "
-    "...ForConditionalGeneration, MarianMTModel or VisionEncoderDecoderModel; other programs do "
-    "not "
-    "yet";
+    "an encoder with a decoder that writes text, where an encoder alone is needed: attnd, "
+    "attnd-predict, attnd-batch and attnd-stream answer with it if its class is "
+    "...ForConditionalGeneration, MarianMTModel or VisionEncoderDecoderModel";
 static const char recurrent[] = "not a transformer, and has no attention to explain: fine-tune an "
                                 "encoder on the same texts";
 static const char sound[] = "for sound; texts and images are served";

@@ -169,14 +169,7 @@ enum err_code pair_spec_read(struct spec *source, struct spec *target, const cha
     char path[PATH_MAX];
     struct json_t *config = NULL;
     *source = *target = (struct spec){0};
-    bool has_settings;
-    if (directory_check(dir, err) || file_path(path, dir, "attnd.json", err) ||
-        file_exists(path, &has_settings, err))
-        return err->code;
-    if (has_settings)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "attnd.json: it is not read yet beside a model that writes texts");
-    if (file_path(path, dir, "config.json", err))
+    if (directory_check(dir, err) || file_path(path, dir, "config.json", err))
         return err->code;
     if (doc_parse_file(&config, path, FILE_BYTES_MAX, err) ||
         read_pair(source, target, config, err)) {
@@ -192,4 +185,67 @@ enum err_code pair_spec_read(struct spec *source, struct spec *target, const cha
     }
     doc_free(config);
     return err->code;
+}
+
+/* ---- attnd.json ---- */
+
+static enum err_code check_setting(void *context, const char *key, const struct json_t *value,
+                                   struct err *err)
+{
+    static const char *const known[] = {"version",      "target_precision", "thresholds",
+                                        "truncation",   "uncalibrated",     "colours",
+                                        "confidence"};
+    (void)context, (void)value;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i], key) == 0)
+            return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "$.%s is not supported for a model that writes texts (supported: version, "
+                   "target_precision, thresholds, truncation, uncalibrated, colours, confidence)",
+                   key);
+}
+
+static enum err_code read_confidence(struct policy *policy, const struct json_t *object,
+                                     struct err *err)
+{
+    const struct json_t *member;
+    double scale = 1, shift = 0;
+    if (doc_member(object, "confidence") == NULL)
+        return ERR_OK;
+    if (get_object(object, "confidence", &member, err) ||
+        doc_get_number(member, "$.confidence", "scale", &scale, err) ||
+        doc_get_number(member, "$.confidence", "shift", &shift, err))
+        return err->code;
+    if (!(scale > 0 && scale <= 1000 && fabs(shift) <= 1000))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.confidence: scale is above 0 and at most 1000, shift from -1000 to 1000");
+    policy->confidence = (struct confidence){(float)scale, (float)shift};
+    return ERR_OK;
+}
+
+enum err_code pair_spec_read_settings(struct spec *source, const char *dir, struct arena *arena,
+                                      struct err *err)
+{
+    static const char *const labels[] = {"text"};
+    const char *version = source->version;
+    char path[PATH_MAX];
+    struct json_t *object = NULL;
+    bool is_there;
+    source->policy = policy_default(SCORES_SOFTMAX, 1, 0);
+    source->policy.ood.method = OOD_NONE;
+    if (file_path(path, dir, "attnd.json", err) || file_exists(path, &is_there, err) || !is_there)
+        return err->code;
+    if (!doc_parse_file(&object, path, FILE_BYTES_MAX, err) &&
+        !doc_each_member(object, check_setting, NULL, err) &&
+        !doc_get_string(object, "$", "version", &version, err) &&
+        !policy_read(&source->policy, object, labels, arena, err) &&
+        !read_confidence(&source->policy, object, err)) {
+        source->version = arena_copy(arena, version, strlen(version));
+        if (source->version == NULL)
+            err_no_memory(err, strlen(version));
+    }
+    if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
+        err->code = ERR_UNSUPPORTED;
+    doc_free(object);
+    return err->code != ERR_OK ? err_prefix(err, "attnd.json: ") : ERR_OK;
 }

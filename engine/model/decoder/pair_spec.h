@@ -28,4 +28,9 @@ bool pair_spec_is(const char *dir);
 enum err_code pair_spec_read(struct spec *source, struct spec *target, const char *dir,
                              struct err *err);
 
+/* Reads DIR/attnd.json, if there is one, into the encoder's spec: its version, and the policy of
+ * decide/policy.h, whose only label is "text". ERR_UNSUPPORTED names the member. */
+enum err_code pair_spec_read_settings(struct spec *source, const char *dir, struct arena *arena,
+                                      struct err *err);
+
 #endif

@@ -148,6 +148,7 @@ struct family {
     enum family_pooling pooling;
     /* The image size is the preprocessor's: positions are interpolated when the model is opened. */
     bool takes_any_size;
+    bool needs_squares;         /* config.json's images and patches are squares */
     bool positions_antialiased; /* positions.h */
     enum activation pooler_activation;
     bool tokens_dense;  /* the head of each token has the dense layer and norm of a text's */

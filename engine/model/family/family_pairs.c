@@ -44,7 +44,9 @@
               .drops_activated = true},                                                            \
     FAIRSEQ_KEYS("decoder"), .shared_words = "model.shared.weight",                                \
     FAIRSEQ_NAMES("model.", "decoder"), FAIRSEQ_CROSS_NAMES("model."),                             \
-    .tensors[TENSOR_OUTPUT] = "lm_head", .tensors[TENSOR_OUTPUT_BIAS] = "final_logits_bias"
+    .tensors[TENSOR_OUTPUT] = "lm_head"
+
+#define BIAS "final_logits_bias" /* a buffer of some classes, which is not learnt */
 
 /* Junczys-Dowmunt et al. 2018 */
 #define MARIAN(side)                                                                               \
@@ -56,7 +58,8 @@ static const struct family marian_encoder = {
 static const struct family marian_decoder = {.name = "marian-decoder",
                                              .model_type = "marian",
                                              FAIRSEQ_DECODER(NORM_AFTER),
-                                             MARIAN("decoder")};
+                                             MARIAN("decoder"),
+                                             .tensors[TENSOR_OUTPUT_BIAS] = BIAS};
 
 /* Lewis et al. 2020 */
 #define BART(side)                                                                                 \
@@ -66,8 +69,11 @@ static const struct family marian_decoder = {.name = "marian-decoder",
 
 static const struct family bart_encoder = {
     .name = "bart", .model_type = "bart", FAIRSEQ_ENCODER(NORM_AFTER), BART("encoder")};
-static const struct family bart_decoder = {
-    .name = "bart-decoder", .model_type = "bart", FAIRSEQ_DECODER(NORM_AFTER), BART("decoder")};
+static const struct family bart_decoder = {.name = "bart-decoder",
+                                           .model_type = "bart",
+                                           FAIRSEQ_DECODER(NORM_AFTER),
+                                           BART("decoder"),
+                                           .tensors[TENSOR_OUTPUT_BIAS] = BIAS};
 
 /* Liu et al. 2020 */
 static const struct family mbart_encoder = {.name = "mbart",
@@ -81,7 +87,8 @@ static const struct family mbart_decoder = {.name = "mbart-decoder",
                                             FAIRSEQ_DECODER(NORM_BEFORE),
                                             BART("decoder"),
                                             .tensors[TENSOR_FINAL_NORM] =
-                                                "model.decoder.layer_norm"};
+                                                "model.decoder.layer_norm",
+                                            .tensors[TENSOR_OUTPUT_BIAS] = BIAS};
 
 /* Zhang et al. 2020 */
 #define PEGASUS(side)                                                                              \
@@ -94,7 +101,8 @@ static const struct family pegasus_encoder = {
 static const struct family pegasus_decoder = {.name = "pegasus-decoder",
                                               .model_type = "pegasus",
                                               FAIRSEQ_DECODER(NORM_BEFORE),
-                                              PEGASUS("decoder")};
+                                              PEGASUS("decoder"),
+                                              .tensors[TENSOR_OUTPUT_BIAS] = BIAS};
 
 /* Fan et al. 2021; NLLB (Costa-jussà et al. 2022). Older files hold the sines, which transformers
  * ignores: they are computed. */

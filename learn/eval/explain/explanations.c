@@ -206,10 +206,11 @@ static enum err_code run_input(struct subject *subject, struct err *err)
 {
     const struct explanations_source *source = &subject->out->source;
     const struct engine_info *info = engine_describe(source->model);
+    const struct extent image_size = {info->image_height, info->image_width};
     struct scorer scorer = probe_scorer(subject->probe);
     if (prepare(source, subject->explained->item, subject->pictures, subject->arena,
                 &subject->input, err) ||
-        perturbation_open(&subject->parts, &subject->input, info->patch_size, info->image_height,
+        perturbation_open(&subject->parts, &subject->input, info->patch_size, image_size,
                           subject->out->options.fill, subject->arena, err))
         return err->code;
     const size_t parts = subject->parts.count, numbers = parts * EXPLANATIONS_METHODS;

@@ -142,16 +142,17 @@ enum err_code perturbation_find_fill(const char *name, enum perturbation_fill *f
 }
 
 enum err_code perturbation_open(struct perturbation *out, const struct engine_input *input,
-                                unsigned patch, unsigned image_size, enum perturbation_fill fill,
-                                struct arena *arena, struct err *err)
+                                struct extent patch, struct extent image_size,
+                                enum perturbation_fill fill, struct arena *arena, struct err *err)
 {
     *out = (struct perturbation){.input = input};
     if (input->kind == ENGINE_TEXT)
         return find_words(out, arena, err);
-    out->across = image_size / patch;
-    out->count = out->across * out->across;
+    const struct extent grid = extent_parts(image_size, patch);
+    out->across = grid.width;
+    out->count = (unsigned)extent_area(grid);
     out->clips = fill == PERTURBATION_CLIP;
-    out->patch_numbers = (size_t)PERTURBATION_CHANNELS * patch * patch;
+    out->patch_numbers = PERTURBATION_CHANNELS * extent_area(patch);
     return find_neutral(out, fill, arena, err);
 }
 

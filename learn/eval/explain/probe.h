@@ -50,10 +50,10 @@ struct perturbation {
     const struct engine_input *input; /* the whole one, borrowed */
     unsigned count;                   /* parts */
     const unsigned *part_of; /* text: [tokens] the word of a token; PERTURBATION_NONE: special */
-    const float *neutral;    /* image: [3 x patch x patch] what a removed patch becomes */
+    const float *neutral;    /* image: [patch_numbers] what a removed patch becomes */
     bool clips;              /* image: only where the patch is brighter */
-    size_t patch_numbers;    /* 3 x patch x patch */
-    unsigned across;         /* image: patches on a side */
+    size_t patch_numbers;    /* 3 x a patch's pixels */
+    unsigned across;         /* image: patches in a row */
 };
 
 enum { PERTURBATION_CHANNELS = 3, PERTURBATION_NONE = ~0u };
@@ -62,11 +62,11 @@ enum { PERTURBATION_CHANNELS = 3, PERTURBATION_NONE = ~0u };
 enum err_code perturbation_find_fill(const char *name, enum perturbation_fill *fill,
                                      struct err *err);
 
-/* `input` must come from engine_prepare_*. patch and image_size are the model's, 0 for a text. The
- * result lies in the arena. ERR_NO_MEMORY. */
+/* `input` must come from engine_prepare_*. patch and image_size are the model's, nothing of a text.
+ * The result lies in the arena. ERR_NO_MEMORY. */
 enum err_code perturbation_open(struct perturbation *out, const struct engine_input *input,
-                                unsigned patch, unsigned image_size, enum perturbation_fill fill,
-                                struct arena *arena, struct err *err);
+                                struct extent patch, struct extent image_size,
+                                enum perturbation_fill fill, struct arena *arena, struct err *err);
 
 /* Bytes of `room` that perturbation_keep needs. */
 size_t perturbation_bytes(const struct perturbation *parts);

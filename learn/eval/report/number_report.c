@@ -1,15 +1,10 @@
-#include "learn/eval/report/number_report.h"
+#include "learn/eval/report/task_report.h"
 
-#include "engine/base/file.h"
-#include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/report/report_json_parts.h"
-#include "wire/answer.h"
 
 #include <jansson.h>
 #include <math.h>
-
-enum { PROBLEMS_SHOWN = 8 };
 
 /* ---- terminal ---- */
 
@@ -26,18 +21,15 @@ static void print_errors(const struct number_errors *errors, FILE *file)
         fprintf(file, "Spearman's rho          %.4f\n", errors->spearman);
 }
 
-void number_report_print(const struct number_report *report, FILE *file)
+static void print(const struct task_report *report, FILE *file)
 {
-    const struct number_assessment *assessment = report->assessment;
+    const struct number_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     const struct engine_info *info = engine_describe(assessment->model);
     fprintf(file, "model                   %s, %s\n", report->model_dir, info->dtype);
     fprintf(file, "inputs                  %zu, of which %zu failed\n", evaluation->count,
             evaluation->failed);
-    for (size_t i = 0, shown = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
-            fprintf(file, "  %s: %s\n", assessment->dataset->items[i].name,
-                    evaluation->problems[i]);
+    task_report_problems(file, evaluation, assessment->dataset);
     for (unsigned k = 0; k < assessment->outputs; k++) {
         if (assessment->outputs > 1)
             fprintf(file, "\noutput                  %s\n", info->labels[k]);
@@ -75,48 +67,18 @@ static json_t *outputs_of(const struct number_assessment *assessment)
 }
 
 /* An epoch's error is in deviations if there are several outputs, whose units differ (judge.h). */
-static json_t *epochs_of(const struct number_report *report)
+static json_t *report_of(const struct task_report *report)
 {
-    return report_epochs_json(report->epochs, report->epoch_count,
-                              report->assessment->outputs == 1
-                                  ? "root_mean_square_error"
-                                  : "standardised_root_mean_square_error");
-}
-
-static json_t *report_of(const struct number_report *report)
-{
-    const struct number_assessment *assessment = report->assessment;
+    const struct number_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:I, s:I}", "task", "regression", "model", UTF8_SHOWN(report->model_dir),
         "data", UTF8_SHOWN(assessment->data_path), "inputs", (json_int_t)evaluation->count,
         "failed", (json_int_t)evaluation->failed);
-    if (report_json_add(object, assessment->outputs == 1 ? errors_of(&assessment->errors[0])
-                                                         : outputs_of(assessment)) &&
-        (report->epoch_count == 0 || json_object_set_new(object, "epochs", epochs_of(report)) == 0))
-        return object;
-    json_decref(object);
-    return NULL;
+    const bool is_one = assessment->outputs == 1;
+    return task_report_json(
+        object, is_one ? errors_of(&assessment->errors[0]) : outputs_of(assessment), report,
+        is_one ? "root_mean_square_error" : "standardised_root_mean_square_error");
 }
 
-enum err_code number_report_print_json(const struct number_report *report, FILE *file,
-                                       struct err *err)
-{
-    json_t *object = report_of(report);
-    if (object == NULL)
-        return err_no_memory(err, sizeof *report);
-    bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
-}
-
-enum err_code number_report_write(const struct number_report *report, const char *folder,
-                                  struct err *err)
-{
-    char path[PATH_MAX];
-    struct memory_file text;
-    if (file_path(path, folder, "report.json", err) || memory_file_open(&text, err))
-        return err->code;
-    number_report_print_json(report, text.stream, err);
-    return memory_file_save(&text, path, err);
-}
+const struct task_report_kind task_report_numbers = {.print = print, .json = report_of};

@@ -1,14 +1,9 @@
-#include "learn/eval/report/retrieval_report.h"
+#include "learn/eval/report/task_report.h"
 
-#include "engine/base/file.h"
-#include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/report/report_json_parts.h"
-#include "wire/answer.h"
 
 #include <jansson.h>
-
-enum { PROBLEMS_SHOWN = 8 };
 
 static const char *const word_names[LEXICAL_KINDS] = {
     [LEXICAL_BM25] = "bm25", [LEXICAL_TFIDF] = "tfidf"};
@@ -41,18 +36,16 @@ static void print_search(const struct retrieval *retrieval, FILE *file)
     print_ranking("TF-IDF", &retrieval->words[LEXICAL_TFIDF], file);
 }
 
-void retrieval_report_print(const struct retrieval_report *report, FILE *file)
+static void print(const struct task_report *report, FILE *file)
 {
-    const struct retrieval *retrieval = report->retrieval;
+    const struct retrieval *retrieval = report->of;
     const struct evaluation *evaluation = &retrieval->evaluation;
     const struct engine_info *info = engine_describe(retrieval->model);
     fprintf(file, "model      %s, %s, vectors of %u\n", report->model_dir, info->dtype,
             info->vector_size);
     fprintf(file, "texts      %zu, of which %zu failed and %zu are longer than the model reads\n",
             evaluation->count, evaluation->failed, retrieval->truncated);
-    for (size_t i = 0, shown = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
-            fprintf(file, "  %s: %s\n", retrieval->dataset->items[i].name, evaluation->problems[i]);
+    task_report_problems(file, evaluation, retrieval->dataset);
     if (retrieval->kind != RETRIEVAL_NUMBERS) {
         print_search(retrieval, file);
         return;
@@ -108,11 +101,11 @@ static json_t *rivals_of(const struct retrieval *retrieval)
     return object;
 }
 
-static json_t *report_of(const struct retrieval_report *report)
+static json_t *report_of(const struct task_report *report)
 {
     static const char *const relevance[] = {
         [RETRIEVAL_LABELS] = "label", [RETRIEVAL_PAIRS] = "pair", [RETRIEVAL_NUMBERS] = "number"};
-    const struct retrieval *retrieval = report->retrieval;
+    const struct retrieval *retrieval = report->of;
     const struct evaluation *evaluation = &retrieval->evaluation;
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "task", "embed", "model",
@@ -121,34 +114,61 @@ static json_t *report_of(const struct retrieval_report *report)
         (json_int_t)evaluation->failed, "truncated", (json_int_t)retrieval->truncated, "queries",
         (json_int_t)retrieval->vectors.queries, "documents", (json_int_t)retrieval->document_count,
         "rivals", rivals_of(retrieval));
-    if (report_json_add(object, figures_of(retrieval, &retrieval->vectors, retrieval->spearman)) &&
-        (report->epoch_count == 0 ||
-         json_object_set_new(
-             object, "epochs",
-             report_epochs_json(report->epochs, report->epoch_count, "ndcg_at_10")) == 0))
-        return object;
-    json_decref(object);
-    return NULL;
+    return task_report_json(object, figures_of(retrieval, &retrieval->vectors, retrieval->spearman),
+                            report, "ndcg_at_10");
 }
 
-enum err_code retrieval_report_print_json(const struct retrieval_report *report, FILE *file,
-                                          struct err *err)
+const struct task_report_kind task_report_vectors = {.print = print, .json = report_of};
+
+/* ---- scored pairs ---- */
+
+static void print_pairs(const struct task_report *report, FILE *file)
 {
-    json_t *object = report_of(report);
-    if (object == NULL)
-        return err_no_memory(err, sizeof *report);
-    bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
+    const struct rerank *rerank = report->of;
+    const struct evaluation *evaluation = &rerank->evaluation;
+    fprintf(file, "model      %s, %s\n", report->model_dir, engine_describe(rerank->model)->dtype);
+    fprintf(file, "pairs      %zu, of which %zu failed\n", evaluation->count, evaluation->failed);
+    task_report_problems(file, evaluation, rerank->dataset);
+    fprintf(file, "accuracy   %.4f\nlog loss   %.4f\n", rerank->accuracy, rerank->log_loss);
+    if (rerank->scores.queries == 0) {
+        fputs("no first text has several second ones and a relevant one among them: no order is "
+              "measured\n",
+              file);
+        return;
+    }
+    fprintf(file, "queries    %zu with several texts, %zu more without a relevant one\n",
+            rerank->scores.queries, rerank->scores.without);
+    fputs("\n            nDCG@10      MRR    hit@1\n", file);
+    const struct {
+        const char *name;
+        const struct ranking *ranking;
+    } rows[] = {{"scores", &rerank->scores},
+                {"BM25", &rerank->words[LEXICAL_BM25]},
+                {"TF-IDF", &rerank->words[LEXICAL_TFIDF]}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        fprintf(file, "%-10s %8.4f %8.4f %8.4f\n", rows[i].name, rows[i].ranking->ndcg,
+                rows[i].ranking->mrr, rows[i].ranking->hit[0]);
 }
 
-enum err_code retrieval_report_write(const struct retrieval_report *report, const char *folder,
-                                     struct err *err)
+static json_t *pair_ranking_of(const struct ranking *ranking)
 {
-    char path[PATH_MAX];
-    struct memory_file text;
-    if (file_path(path, folder, "report.json", err) || memory_file_open(&text, err))
-        return err->code;
-    retrieval_report_print_json(report, text.stream, err);
-    return memory_file_save(&text, path, err);
+    return json_pack("{s:f, s:f, s:f}", "ndcg_at_10", ranking->ndcg, "mrr", ranking->mrr,
+                     "hit_at_1", ranking->hit[0]);
 }
+
+static json_t *pairs_of(const struct task_report *report)
+{
+    const struct rerank *rerank = report->of;
+    const struct evaluation *evaluation = &rerank->evaluation;
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:I, s:{s:o, s:o}}", "task", "pair", "model",
+                  UTF8_SHOWN(report->model_dir), "data", UTF8_SHOWN(rerank->data_path), "pairs",
+                  (json_int_t)evaluation->count, "failed", (json_int_t)evaluation->failed,
+                  "accuracy", rerank->accuracy, "log_loss", rerank->log_loss, "queries",
+                  (json_int_t)rerank->scores.queries, "rivals", "bm25",
+                  pair_ranking_of(&rerank->words[LEXICAL_BM25]), "tfidf",
+                  pair_ranking_of(&rerank->words[LEXICAL_TFIDF]));
+    return task_report_json(object, pair_ranking_of(&rerank->scores), report, "");
+}
+
+const struct task_report_kind task_report_pairs = {.print = print_pairs, .json = pairs_of};

@@ -1,15 +1,12 @@
-#include "learn/eval/report/set_report.h"
+#include "learn/eval/report/task_report.h"
 
-#include "engine/base/file.h"
-#include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/report/report_json_parts.h"
-#include "wire/answer.h"
 
 #include <jansson.h>
 #include <math.h>
 
-enum { PROBLEMS_SHOWN = 8, RATE_BYTES = 8 };
+enum { RATE_BYTES = 8 };
 
 /* ---- terminal ---- */
 
@@ -40,19 +37,16 @@ static void print_table(const struct multi_label *sets, const struct engine_info
     fputs("            (macro: the mean of the labels)\n", file);
 }
 
-void set_report_print(const struct set_report *report, FILE *file)
+static void print(const struct task_report *report, FILE *file)
 {
-    const struct set_assessment *assessment = report->assessment;
+    const struct set_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     const struct multi_label *sets = &assessment->sets;
     const struct engine_info *info = engine_describe(assessment->model);
     fprintf(file, "model         %s, %s\n", report->model_dir, info->dtype);
     fprintf(file, "inputs        %zu, of which %zu failed\n", evaluation->count,
             evaluation->failed);
-    for (size_t i = 0, shown = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
-            fprintf(file, "  %s: %s\n", assessment->dataset->items[i].name,
-                    evaluation->problems[i]);
+    task_report_problems(file, evaluation, assessment->dataset);
     fprintf(file,
             "exact match   %.4f of the inputs have exactly the labels that score %g or more\n",
             sets->exact_match, (double)MULTI_LABEL_THRESHOLD);
@@ -90,9 +84,9 @@ static json_t *labels_of(const struct multi_label *sets, const struct engine_inf
     return object;
 }
 
-static json_t *report_of(const struct set_report *report)
+static json_t *report_of(const struct task_report *report)
 {
-    const struct set_assessment *assessment = report->assessment;
+    const struct set_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     const struct multi_label *sets = &assessment->sets;
     return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "task",
@@ -105,22 +99,4 @@ static json_t *report_of(const struct set_report *report)
                      "per_label", labels_of(sets, engine_describe(assessment->model)));
 }
 
-enum err_code set_report_print_json(const struct set_report *report, FILE *file, struct err *err)
-{
-    json_t *object = report_of(report);
-    if (object == NULL)
-        return err_no_memory(err, sizeof *report);
-    bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
-}
-
-enum err_code set_report_write(const struct set_report *report, const char *folder, struct err *err)
-{
-    char path[PATH_MAX];
-    struct memory_file text;
-    if (file_path(path, folder, "report.json", err) || memory_file_open(&text, err))
-        return err->code;
-    set_report_print_json(report, text.stream, err);
-    return memory_file_save(&text, path, err);
-}
+const struct task_report_kind task_report_sets = {.print = print, .json = report_of};

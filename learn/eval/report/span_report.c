@@ -1,16 +1,13 @@
-#include "learn/eval/report/span_report.h"
+#include "learn/eval/report/task_report.h"
 
-#include "engine/base/file.h"
-#include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report_json_parts.h"
 #include "learn/eval/report/report_page.h"
-#include "wire/answer.h"
 
 #include <jansson.h>
 
-enum { PROBLEMS_SHOWN = 8, MISTAKES_SHOWN = 8, SPANS_SHOWN = 12 };
+enum { MISTAKES_SHOWN = 8, SPANS_SHOWN = 12 };
 
 /* ---- terminal ---- */
 
@@ -46,18 +43,15 @@ static void print_mistakes(const struct span_assessment *assessment, FILE *file)
     }
 }
 
-void span_report_print(const struct span_report *report, FILE *file)
+static void print(const struct task_report *report, FILE *file)
 {
-    const struct span_assessment *assessment = report->assessment;
+    const struct span_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     fprintf(file, "model      %s, %s\n", report->model_dir,
             engine_describe(assessment->model)->dtype);
     fprintf(file, "texts      %zu, of which %zu failed and %zu are longer than the model reads\n",
             evaluation->count, evaluation->failed, assessment->truncated);
-    for (size_t i = 0, shown = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
-            fprintf(file, "  %s: %s\n", assessment->dataset->items[i].name,
-                    evaluation->problems[i]);
+    task_report_problems(file, evaluation, assessment->dataset);
     fprintf(file, "exact      %zu texts have the wanted spans and no others\n", assessment->exact);
     fprintf(file, "tokens     %zu, of which %zu have the right tag\n", assessment->tokens,
             assessment->tokens_right);
@@ -119,38 +113,22 @@ static json_t *mistakes_of(const struct span_assessment *assessment)
     return array;
 }
 
-static json_t *report_of(const struct span_report *report)
+static json_t *report_of(const struct task_report *report)
 {
-    const struct span_assessment *assessment = report->assessment;
+    const struct span_assessment *assessment = report->of;
     const struct evaluation *evaluation = &assessment->evaluation;
     const double tokens = (double)(assessment->tokens > 0 ? assessment->tokens : 1);
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o}", "task", "tag",
-        "model", UTF8_SHOWN(report->model_dir), "data", UTF8_SHOWN(assessment->data_path), "texts",
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "task", "tag", "model",
+        UTF8_SHOWN(report->model_dir), "data", UTF8_SHOWN(assessment->data_path), "texts",
         (json_int_t)evaluation->count, "failed", (json_int_t)evaluation->failed, "truncated",
         (json_int_t)assessment->truncated, "exact", (json_int_t)assessment->exact, "misfits",
         (json_int_t)assessment->misfits, "token_accuracy",
-        (double)assessment->tokens_right / tokens, "span_f1", assessment->counts.micro.rates.f1,
-        "micro", count_of(&assessment->counts.micro), "macro", rates_of(&assessment->counts.macro),
-        "labels", labels_of(assessment), "mistakes", mistakes_of(assessment));
-    if (object != NULL &&
-        (report->epoch_count == 0 ||
-         json_object_set_new(object, "epochs",
-                             report_epochs_json(report->epochs, report->epoch_count, "span_f1")) ==
-             0))
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
-enum err_code span_report_print_json(const struct span_report *report, FILE *file, struct err *err)
-{
-    json_t *object = report_of(report);
-    if (object == NULL)
-        return err_no_memory(err, sizeof *report);
-    bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
+        (double)assessment->tokens_right / tokens, "span_f1", assessment->counts.micro.rates.f1);
+    json_t *parts = json_pack("{s:o, s:o, s:o, s:o}", "micro", count_of(&assessment->counts.micro),
+                              "macro", rates_of(&assessment->counts.macro), "labels",
+                              labels_of(assessment), "mistakes", mistakes_of(assessment));
+    return task_report_json(object, parts, report, "span_f1");
 }
 
 /* ---- page ---- */
@@ -253,9 +231,9 @@ static void put_mistake(FILE *file, const struct span_assessment *assessment,
     fputs("</ul></div>\n", file);
 }
 
-static void print_page(const struct span_report *report, FILE *file)
+static void print_page(const struct task_report *report, FILE *file)
 {
-    const struct span_assessment *assessment = report->assessment;
+    const struct span_assessment *assessment = report->of;
     const size_t count = assessment->evaluation.count;
     report_page_open(file, report->model_dir, "spans", "");
     fputs("<h1>", file);
@@ -285,17 +263,5 @@ static void print_page(const struct span_report *report, FILE *file)
     fputs("</body></html>\n", file);
 }
 
-enum err_code span_report_write(const struct span_report *report, const char *folder,
-                                struct err *err)
-{
-    char path[PATH_MAX];
-    struct memory_file text;
-    if (file_path(path, folder, "report.html", err) || memory_file_open(&text, err))
-        return err->code;
-    print_page(report, text.stream);
-    if (memory_file_save(&text, path, err) || file_path(path, folder, "report.json", err) ||
-        memory_file_open(&text, err))
-        return err->code;
-    span_report_print_json(report, text.stream, err);
-    return memory_file_save(&text, path, err);
-}
+const struct task_report_kind task_report_spans = {
+    .print = print, .json = report_of, .page = print_page};

@@ -105,6 +105,16 @@ static enum err_code put_pruned(struct json_t *config, const struct spec *spec, 
     return err->code;
 }
 
+/* Writes the size of texts or of images; images that are no squares keep the source's. */
+static enum err_code put_size(struct json_t *config, const struct spec *spec, struct err *err)
+{
+    if (spec->family->kind == ENGINE_TEXT)
+        return doc_edit_integer(config, "vocab_size", spec->vocab_size, err);
+    return extent_is_square(spec->image_size)
+               ? doc_edit_integer(config, "image_size", spec->image_size.height, err)
+               : ERR_OK;
+}
+
 /* transformers converts all weights to the dtype: for a regression it is F32, as its classifier
  * needs, and for an embedding, whose vectors would lose digits. transformers has called torch_dtype
  * "dtype" since 4.56. If both are there it takes "dtype". An MLP width that follows from another
@@ -112,7 +122,6 @@ static enum err_code put_pruned(struct json_t *config, const struct spec *spec, 
 static enum err_code edit_config(struct json_t *config, const struct export *what, struct err *err)
 {
     const struct spec *spec = &what->parameters->spec;
-    bool is_text = spec->family->kind == ENGINE_TEXT;
     const bool is_f16 = what->dtype == DTYPE_F16 && spec->scores != SCORES_NONE;
     const char *width = spec->family->key_intermediate;
     doc_edit_remove(config, "torch_dtype");
@@ -121,8 +130,7 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
                              err);
     if (put_architecture(config, what->parameters, err) ||
         doc_edit_text(config, "dtype", is_f16 ? "float16" : "float32", err) ||
-        doc_edit_integer(config, is_text ? "vocab_size" : "image_size",
-                         is_text ? spec->vocab_size : spec->image_size, err) ||
+        put_size(config, spec, err) ||
         (width != NULL && doc_edit_integer(config, width, spec->intermediate, err)) ||
         put_pruned(config, spec, err))
         return err->code;
@@ -132,24 +140,27 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     return ERR_OK;
 }
 
-/* Makes the configuration to write and reads the source's image size, a number or [height, width]
- * of a square. The caller frees *out. */
-static enum err_code make_config(struct json_t **out, unsigned *image_size,
+/* Makes the configuration to write and reads the source's image size, a number or [height, width].
+ * The caller frees *out. */
+static enum err_code make_config(struct json_t **out, struct extent *image_size,
                                  const struct export *what, struct err *err)
 {
     char path[PATH_MAX];
-    double size;
+    double height, width;
     long long edge = IMAGE_SIZE_DEFAULT;
     if (file_path(path, what->source_dir, "config.json", err) || doc_edit_open(out, path, err))
         return err->code;
     *image_size = what->parameters->spec.image_size;
     if (what->parameters->target != NULL)
         return edit_config(*out, what, err);
-    const bool is_pair = doc_as_number(doc_array_item(doc_member(*out, "image_size"), 0), &size);
+    const struct json_t *sides = doc_member(*out, "image_size");
+    const bool is_pair = doc_as_number(doc_array_item(sides, 0), &height) &&
+                         doc_as_number(doc_array_item(sides, 1), &width);
     if ((!is_pair && doc_get_integer(*out, "$", "image_size", 1, 65536, &edge, err)) ||
         edit_config(*out, what, err))
         return err_prefix(err, "%s: ", path);
-    *image_size = is_pair ? (unsigned)size : (unsigned)edge;
+    *image_size = is_pair ? (struct extent){(unsigned)height, (unsigned)width}
+                          : extent_square((unsigned)edge);
     /* Without a fixed size the preprocessor's own is the one that its steps are scaled from. */
     if (what->parameters->spec.family->takes_any_size)
         return preprocess_size(what->source_dir, what->parameters->spec.family->image_processor,
@@ -222,7 +233,8 @@ static enum err_code write_target(const char *dir, const struct export *what, co
 /* config.json is written after the preprocessor's file, so that a directory that is saved onto
  * itself can still be read after a kill between the two. */
 static enum err_code write_files(const char *dir, const struct export *what,
-                                 const struct json_t *config, unsigned source_size, struct err *err)
+                                 const struct json_t *config, struct extent source_size,
+                                 struct err *err)
 {
     const struct spec *spec = &what->parameters->spec;
     const char *tokenizer = what->tokenizer_dir != NULL ? what->tokenizer_dir : what->source_dir;
@@ -243,7 +255,7 @@ static enum err_code write_files(const char *dir, const struct export *what,
 enum err_code export_checkpoint(const char *dir, const struct export *what, struct err *err)
 {
     struct json_t *config = NULL;
-    unsigned source_size;
+    struct extent source_size;
     assert(what->dtype == DTYPE_F32 || what->dtype == DTYPE_F16);
     if (!make_config(&config, &source_size, what, err))
         write_files(dir, what, config, source_size, err);

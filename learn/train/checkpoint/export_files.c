@@ -100,13 +100,14 @@ enum err_code export_files_tokenizer(const char *dir, const char *source, unsign
 
 /* ---- preprocessor_config.json ---- */
 
-static enum err_code put_square(struct json_t *root, const char *key, unsigned height,
-                                unsigned width, struct err *err)
+static enum err_code put_extent(struct json_t *root, const char *key, struct extent extent,
+                                struct err *err)
 {
     struct json_t *size;
-    if (doc_edit_object(root, key, &size, err) || doc_edit_integer(size, "height", height, err))
+    if (doc_edit_object(root, key, &size, err) ||
+        doc_edit_integer(size, "height", extent.height, err))
         return err->code;
-    return doc_edit_integer(size, "width", width, err);
+    return doc_edit_integer(size, "width", extent.width, err);
 }
 
 /* A side keeps its proportion to the crop. */
@@ -116,26 +117,27 @@ static unsigned scaled(unsigned side, unsigned from, unsigned to)
 }
 
 static enum err_code put_sizes(struct json_t *root, const struct preprocess *was,
-                               unsigned source_size, unsigned image_size, struct err *err)
+                               struct extent from, struct extent to, struct err *err)
 {
+    const struct extent resized = {scaled(was->resize_height, from.height, to.height),
+                                   scaled(was->resize_width, from.width, to.width)};
     if (!was->do_center_crop)
-        return put_square(root, "size", image_size, image_size, err);
-    if (put_square(root, "crop_size", image_size, image_size, err))
+        return put_extent(root, "size", to, err);
+    if (put_extent(root, "crop_size", to, err))
         return err->code;
     if (was->shortest_edge != 0) {
         struct json_t *size;
         if (doc_edit_object(root, "size", &size, err))
             return err->code;
         return doc_edit_integer(size, "shortest_edge",
-                                scaled(was->shortest_edge, source_size, image_size), err);
+                                scaled(was->shortest_edge, from.height, to.height), err);
     }
-    return put_square(root, "size", scaled(was->resize_height, source_size, image_size),
-                      scaled(was->resize_width, source_size, image_size), err);
+    return put_extent(root, "size", resized, err);
 }
 
 enum err_code export_files_preprocessor(const char *dir, const char *source,
-                                        const char *family_class, unsigned source_size,
-                                        unsigned image_size, struct err *err)
+                                        const char *family_class, struct extent source_size,
+                                        struct extent image_size, struct err *err)
 {
     char from[PATH_MAX], to[PATH_MAX];
     struct json_t *root = NULL;

@@ -4,6 +4,7 @@
 #define ATTND_LEARN_TRAIN_CHECKPOINT_EXPORT_FILES_H
 
 #include "engine/base/err.h"
+#include "engine/vision/region.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@ enum err_code export_files_tokenizer(const char *dir, const char *source, unsign
  * crop the size, becomes image_size, and a size before a crop is scaled with it. `source_size` is
  * the source model's. ERR_UNSUPPORTED if the source has none. */
 enum err_code export_files_preprocessor(const char *dir, const char *source,
-                                        const char *family_class, unsigned source_size,
-                                        unsigned image_size, struct err *err);
+                                        const char *family_class, struct extent source_size,
+                                        struct extent image_size, struct err *err);
 
 #endif

@@ -123,9 +123,9 @@ enum err_code learner_resize(struct learner *learner, unsigned image_size, struc
 {
     struct learner resized = {.setup = learner->setup, .loaded = learner->loaded};
     struct spec *spec = &resized.setup.spec;
-    if (spec->image_size == image_size)
+    if (extent_equals(spec->image_size, extent_square(image_size)))
         return ERR_OK;
-    spec_set_image_size(spec, image_size);
+    spec_set_image_size(spec, extent_square(image_size));
     if (open_parameters(&resized, err) || move_arrays(learner, &resized, err)) {
         learner_close(&resized);
         return err->code;

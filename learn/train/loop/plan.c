@@ -3,6 +3,25 @@
 #include <math.h>
 #include <string.h>
 
+/* Checks that images are squares, or of the model's own size. */
+static enum err_code check_shape(const struct train_options *options, const struct spec *spec,
+                                 struct err *err)
+{
+    if (extent_is_square(spec->image_size) && extent_is_square(spec->patch))
+        return ERR_OK;
+    const struct extent_text image = extent_text(spec->image_size),
+                             patch = extent_text(spec->patch);
+    if (options->stages.count > 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--stages is for square images; the model reads %s pixels in patches of %s",
+                       image.text, patch.text);
+    if (spec->family->takes_any_size)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "images become %s; the positions of a %s are learnt on squares", image.text,
+                       spec->family->name);
+    return ERR_OK;
+}
+
 static enum err_code plan_stages(struct plan *plan, const struct train_options *options,
                                  const struct spec *spec, struct err *err)
 {
@@ -11,20 +30,24 @@ static enum err_code plan_stages(struct plan *plan, const struct train_options *
     plan->stages = options->stages;
     if (is_text && options->stages.count > 0)
         return err_set(err, ERR_UNUSABLE, "--stages is for images; the model reads texts");
+    if (check_shape(options, spec, err))
+        return err->code;
+    const bool is_square = !keeps_size && extent_is_square(spec->image_size);
+    const unsigned side = is_square ? spec->image_size.height : 0, patch = spec->patch.height;
     if (options->stages.count == 0)
-        plan->stages = (struct train_stages){
-            .stage = {{keeps_size ? 0 : spec->image_size, options->epochs}}, .count = 1};
+        plan->stages = (struct train_stages){.stage = {{side, options->epochs}}, .count = 1};
     bool has_window = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
     for (unsigned i = 0; i < plan->stages.count && has_window && !keeps_size; i++)
-        if (plan->stages.stage[i].image_size != spec->image_size)
+        if (plan->stages.stage[i].image_size != side)
             return err_set(err, ERR_UNUSABLE,
                            "--stages: %u pixels: the relative positions of a %s are for its %u",
-                           plan->stages.stage[i].image_size, spec->family->name, spec->image_size);
-    for (unsigned i = 0; i < plan->stages.count && !keeps_size; i++)
-        if (plan->stages.stage[i].image_size % spec->patch != 0)
+                           plan->stages.stage[i].image_size, spec->family->name, side);
+    for (unsigned i = 0; i < plan->stages.count && extent_is_square(spec->patch) && !keeps_size;
+         i++)
+        if (plan->stages.stage[i].image_size % patch != 0)
             return err_set(err, ERR_UNUSABLE,
                            "--stages: %u pixels are no multiple of the model's patches of %u",
-                           plan->stages.stage[i].image_size, spec->patch);
+                           plan->stages.stage[i].image_size, patch);
     return ERR_OK;
 }
 
@@ -95,8 +118,9 @@ double plan_work(const struct plan *plan, const struct spec *spec, uint64_t step
     for (unsigned i = 0; i < plan->stages.count && first < step; i++) {
         uint64_t steps = (uint64_t)plan->stages.stage[i].epochs * plan->epoch_steps;
         uint64_t done = step - first < steps ? step - first : steps;
-        double across = spec->patch > 0 ? plan->stages.stage[i].image_size / spec->patch : 1;
-        work += (double)done * (across * across + 1);
+        const struct extent size = extent_square(plan->stages.stage[i].image_size);
+        const size_t patches = extent_area(extent_parts(size, spec->patch));
+        work += (double)done * ((patches > 0 ? (double)patches : 1) + 1);
         first += steps;
     }
     return work;

@@ -20,21 +20,25 @@ struct plan_schedule {
 struct plan {
     unsigned batch, epochs, epoch_steps, epoch_inputs;
     uint64_t steps;             /* of the run */
-    struct train_stages stages; /* texts, and images to write from: one stage of size 0 */
+    struct train_stages stages; /* texts, images that are no squares, and images to write from: one
+                                   stage of size 0 */
     struct plan_schedule schedule;
     struct samples_view learning, judging; /* image_size: see plan_image_size */
     unsigned freeze_epochs;
 };
 
-/* ERR_UNUSABLE for options that do not fit the model: stages for a text model, sizes that are no
- * multiple of the patch. `inputs` is the number of training inputs. */
+/* ERR_UNUSABLE for options that do not fit the model: stages for a text model or for images that
+ * are no squares, sizes that are no multiple of the patch. ERR_UNSUPPORTED for images that are no
+ * squares in a family that keeps its positions as a square. `inputs` is the number of training
+ * inputs. */
 enum err_code plan_make(struct plan *out, const struct train_options *options,
                         const struct spec *spec, size_t inputs, struct err *err);
 
 /* The learning rate of `step`, counted from 0; the floor from step schedule->end on. */
 float plan_rate(const struct plan_schedule *schedule, uint64_t step);
 
-/* Image size in pixels in `epoch`, counted from 0; 0: the inputs are as the model reads them. */
+/* Side of the images in pixels in `epoch`, counted from 0; 0: texts, or images of the model's own
+ * size. */
 unsigned plan_image_size(const struct plan *plan, unsigned epoch);
 
 /* The work of the first `step` steps, counted in tokens, so that image sizes are comparable. */

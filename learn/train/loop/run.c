@@ -410,7 +410,7 @@ static unsigned micro_tokens(const struct run *run)
     for (unsigned i = 0; i < run->plan.stages.count; i++)
         for (unsigned part = 0; part < 2; part++) {
             const struct samples *samples = run->corpus.parts[part].samples;
-            view.image_size = run->plan.stages.stage[i].image_size;
+            view.image_size = extent_square(run->plan.stages.stage[i].image_size);
             const unsigned tokens = samples != NULL ? samples_tokens_max(samples, &view) : 0;
             const unsigned written = samples != NULL ? samples_target_tokens(samples) : 0;
             longest = tokens > longest ? tokens : longest;
@@ -442,7 +442,7 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
                                   .seed = options->seed,
                                   .structured = strcmp(options->init, "structured") == 0};
     if (image_size > 0)
-        spec_set_image_size(&setup.spec, image_size);
+        spec_set_image_size(&setup.spec, extent_square(image_size));
     return setup;
 }
 
@@ -544,7 +544,8 @@ static struct state state_of(const struct run *run)
                           .numbers = learner->parameters.numbers};
     memcpy(state.fingerprint, run->fingerprint, sizeof state.fingerprint);
     state.counters.optimizer_steps = learner->optimizer.steps;
-    state.counters.image_size = learner->setup.spec.image_size;
+    const struct extent image_size = learner->setup.spec.image_size;
+    state.counters.image_size = extent_is_square(image_size) ? image_size.height : 0;
     return state;
 }
 
@@ -606,7 +607,7 @@ void run_close(struct run *run)
 enum err_code run_shape(struct run *run, unsigned epoch, struct err *err)
 {
     unsigned size = plan_image_size(&run->plan, epoch), blocks = spec_blocks(&run->spec);
-    run->plan.learning.image_size = run->plan.judging.image_size = size;
+    run->plan.learning.image_size = run->plan.judging.image_size = extent_square(size);
     if (size > 0 && learner_resize(&run->learner, size, err))
         return err->code;
     return learner_freeze(&run->learner, epoch < run->plan.freeze_epochs ? blocks + 1 : 0, err);

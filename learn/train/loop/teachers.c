@@ -29,7 +29,9 @@ static enum err_code open_model(struct teacher *teacher, const char *dir,
                                 const struct teachers_setup *setup, struct err *err)
 {
     const struct corpus *corpus = setup->corpus;
-    if (engine_open(&teacher->model, dir, &(struct engine_options){0}, err))
+    const struct engine_options options = {
+        .instead = "a teacher gives scores of the labels that are learnt"};
+    if (engine_open(&teacher->model, dir, &options, err))
         return err->code;
     const struct engine_info *info = engine_describe(teacher->model);
     teacher->tokens_max = info->tokens_max > TEACHERS_TOKENS ? info->tokens_max : TEACHERS_TOKENS;
@@ -62,7 +64,7 @@ static enum err_code open_teacher(struct teacher *out, const char *dir,
     if (open_model(out, dir, setup, err))
         return err_prefix(err, "teacher %s: ", dir);
     const struct engine_info *info = engine_describe(out->model);
-    out->view.image_size = info->image_width;
+    out->view.image_size = (struct extent){info->image_height, info->image_width};
     out->view.patch = info->patch_size;
     return data_loader_open(&out->loader, corpus->train.part->samples, setup->rows_max, err);
 }

@@ -80,7 +80,7 @@ enum err_code network_embed_open(struct network *network, struct err *err)
     if (is_text(network)) {
         return spec_projects(spec) ? open_projection(network, err) : err->code;
     }
-    size_t in = (size_t)spec->channels * spec->patch * spec->patch;
+    size_t in = spec->channels * extent_area(spec->patch);
     network->patch = (struct network_linear){.weight = map->patch_weight,
                                              .bias = map->patch_bias,
                                              .in = in,

@@ -178,7 +178,7 @@ enum err_code network_memory_open(struct network *network, struct err *err)
     const struct spec *spec = network->spec, *whole = &network->parameters->spec;
     size_t widest = 0, most_tokens = rows_max(network), tokens;
     size_t hidden = larger(spec->hidden, whole->hidden), features = spec_features(whole);
-    size_t patch = (size_t)spec->channels * spec->patch * spec->patch;
+    size_t patch = spec->channels * extent_area(spec->patch);
     size_t labels = larger(spec->label_count, spec->vocab_size);
     /* inputs and outputs of the products of a block and of the merging in front of it */
     for (unsigned i = 0; i < stage_count(network); i++) {

@@ -310,9 +310,10 @@ static void resize_positions(const struct parameters *from, const float *from_va
 {
     size_t hidden = to->spec.hidden, specials = to->spec.family->image_specials;
     memcpy(to_values, from_values, specials * hidden * sizeof *to_values);
-    positions_resize(to_values + specials * hidden, to->spec.image_size / to->spec.patch,
-                     from_values + specials * hidden, from->spec.image_size / from->spec.patch,
-                     hidden, to->spec.family->positions_antialiased);
+    positions_resize(
+        to_values + specials * hidden, extent_parts(to->spec.image_size, to->spec.patch),
+        from_values + specials * hidden, extent_parts(from->spec.image_size, from->spec.patch),
+        hidden, to->spec.family->positions_antialiased);
 }
 
 enum err_code parameters_resize(const struct parameters *from, const float *from_values,

@@ -40,6 +40,7 @@ static enum err_code resize_positions(const struct loading *loading,
 {
     const struct spec *spec = &loading->parameters->spec;
     size_t width = spec->hidden, specials = spec->family->image_specials;
+    const struct extent to = extent_parts(spec->image_size, spec->patch);
     float *values = loading->parameters->values + parameter->offset;
     if (info->rank != 3 || info->shape[0] != 1 || info->shape[2] != width ||
         info->shape[1] <= specials || info->shape[1] - specials > 65536 ||
@@ -51,9 +52,9 @@ static enum err_code resize_positions(const struct loading *loading,
     if (checkpoint_read_f32(loading->checkpoint, info, 0, info->count, grid, loading->err) ==
         ERR_OK) {
         memcpy(values, grid, specials * width * sizeof *grid);
-        positions_resize(values + specials * width, spec->image_size / spec->patch,
-                         grid + specials * width, square_root(info->shape[1] - specials), width,
-                         spec->family->positions_antialiased);
+        const unsigned side = (unsigned)square_root(info->shape[1] - specials);
+        positions_resize(values + specials * width, to, grid + specials * width,
+                         extent_square(side), width, spec->family->positions_antialiased);
         loading->loaded->found++;
         loading->loaded->positions_resized = true;
     }

@@ -17,24 +17,27 @@ static const float scale_out = 0.5f,
 static const float scale_patch_place = 0.1f; /* of the patch weights of the position's channels */
 static const double peak_logit = 8;
 
-/* D, d, the number of frequencies of one axis, d / 4, and the patches across an image. */
+/* D, d, the number of frequencies of one axis, d / 4, and the patches of an image. */
 struct shape {
     size_t width, head, quarter;
-    unsigned across;
+    struct extent grid;
 };
 
 static struct shape shape_of(const struct parameters *parameters)
 {
     const struct spec *spec = &parameters->spec;
     size_t head = spec->hidden / spec->heads;
-    return (struct shape){spec->hidden, head, head / 4, spec->image_size / spec->patch};
+    return (struct shape){spec->hidden, head, head / 4,
+                          extent_parts(spec->image_size, spec->patch)};
 }
 
 /* Angle of one step along an axis. The lowest frequency has half a period over the image; the
  * highest still distinguishes single steps. */
 static double pace(const struct shape *shape, size_t i)
 {
-    double steps = fmax((double)shape->quarter, shape->across / 2.0);
+    const unsigned longer =
+        shape->grid.height > shape->grid.width ? shape->grid.height : shape->grid.width;
+    double steps = fmax((double)shape->quarter, longer / 2.0);
     return pi * ((double)i + 0.5) / steps;
 }
 
@@ -50,7 +53,7 @@ static void init_positions(float *positions, const struct spec *spec, const stru
     memset(positions, 0, specials * shape->width * sizeof *positions);
     for (size_t p = 0; p < spec->patches; p++) {
         float *at = positions + (specials + p) * shape->width;
-        double row = (double)(p / shape->across), column = (double)(p % shape->across);
+        double row = (double)(p / shape->grid.width), column = (double)(p % shape->grid.width);
         for (size_t i = 0; i < q; i++) {
             at[i] = (float)sin(row * pace(shape, i));
             at[q + i] = (float)cos(row * pace(shape, i));
@@ -110,7 +113,7 @@ void structured_init(struct parameters *parameters, uint64_t seed)
 {
     struct shape shape = shape_of(parameters);
     const struct parameters_map *map = &parameters->map;
-    size_t patch = 3 * (size_t)parameters->spec.patch * parameters->spec.patch;
+    size_t patch = 3 * extent_area(parameters->spec.patch);
     struct rng rng = rng_for(seed, STREAM_INIT, 1);
     float *values = parameters->values, *cls = values + map->cls_token;
     parameters_init(parameters, seed);

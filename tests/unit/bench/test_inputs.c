@@ -34,8 +34,11 @@ START_TEST(inputs_lay_pixels_out_in_patches)
 {
     struct inputs inputs;
     struct err err = {0};
-    struct engine_info image = {
-        .image_height = 8, .image_width = 8, .patch_size = 4, .tokens_max = 5, .label_count = 1};
+    struct engine_info image = {.image_height = 8,
+                                .image_width = 8,
+                                .patch_size = {4, 4},
+                                .tokens_max = 5,
+                                .label_count = 1};
     ck_assert_int_eq(inputs_images(&inputs, &image, 2, &err), ERR_OK);
     /* Patch 3 begins at row 4, column 4; its channel 2, y 1, x 3 is pixel (2, 5, 7). */
     unsigned pixel = (2 * 8 + 5) * 8 + 7;

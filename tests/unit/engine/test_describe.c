@@ -75,7 +75,7 @@ START_TEST(a_text_model_is_described_in_every_member)
     ck_assert_uint_eq(info->vocab_size, 40);
     ck_assert_uint_eq(info->image_height, 0);
     ck_assert_uint_eq(info->image_width, 0);
-    ck_assert_uint_eq(info->patch_size, 0);
+    ck_assert_uint_eq(info->patch_size.height, 0);
     ck_assert_uint_eq(info->views, 0);
     ck_assert_uint_gt(info->weight_bytes, info->parameters * sizeof(float));
     ck_assert_uint_eq(info->unbound_count, 0);
@@ -139,7 +139,7 @@ START_TEST(an_image_model_is_described_in_every_member)
     ck_assert_uint_eq(info->vocab_size, 0);
     ck_assert_uint_eq(info->image_height, 64);
     ck_assert_uint_eq(info->image_width, 64);
-    ck_assert_uint_eq(info->patch_size, 16);
+    ck_assert_uint_eq(info->patch_size.height, 16);
     ck_assert_uint_eq(info->views, 1);
     size_t layer = 4 * (48 * 48 + 48) + 2 * 48 * 96 + 96 + 48 + 4 * 48;
     size_t rest = 48 * 3 * 16 * 16 + 48 + 17 * 48 + 48 + 2 * 48 + 4 * 48 + 4;

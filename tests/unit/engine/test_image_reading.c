@@ -298,12 +298,12 @@ START_TEST(a_larger_image_is_shrunk_so_that_lines_stay_and_a_smaller_one_as_ever
     setup(&plain, "{\"reduction\": \"filter\"}");
     const struct image large = make_image(150, &f), small = make_image(50, &f);
     const struct resize_window whole = {.width = SIDE, .height = SIDE};
-    ck_assert(!preprocess_open(&preprocess, GOLDEN "vit-0", "ViT", SIDE, &f.err));
+    ck_assert(!preprocess_open(&preprocess, GOLDEN "vit-0", "ViT", extent_square(SIDE), &f.err));
     ck_assert(!resize_lines(&large, SIDE, SIDE, whole, NULL, &f.arena, &lines, &f.err));
     ck_assert(!resize_rgb(&large, SIDE, SIDE, RESAMPLE_BILINEAR, &f.arena, &fitted, &f.err));
     for (unsigned i = 0; i < BYTES; i++)
         fitted.rgb[i] = (unsigned char)((fitted.rgb[i] + lines.rgb[i] + 1) / 2);
-    preprocess_patches(&preprocess, &fitted, PATCH, expected);
+    preprocess_patches(&preprocess, &fitted, extent_square(PATCH), expected);
     ck_assert_mem_eq(prepare(&f, &large).patches, expected, sizeof expected);
     ck_assert(memcmp(prepare(&plain, &large).patches, expected, sizeof expected) != 0);
     ck_assert_mem_eq(prepare(&f, &small).patches, prepare(&plain, &small).patches, sizeof expected);

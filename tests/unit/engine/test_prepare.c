@@ -53,10 +53,10 @@ START_TEST(an_image_is_prepared_as_its_patches)
     memset(&input, 0x55, sizeof input);
     ck_assert(!engine_prepare(model, picture_source(png, len, PIXELS), NULL, &arena, &input, &err));
     size_t kept = arena.bytes;
-    ck_assert(!preprocess_open(&preprocess, IMAGE_MODEL, "ViT", 64, &err));
+    ck_assert(!preprocess_open(&preprocess, IMAGE_MODEL, "ViT", extent_square(64), &err));
     ck_assert(!image_decode(&image, png, len, &options, &arena, &err));
     ck_assert(!preprocess_geometry(&preprocess, &image, NULL, &arena, &resized, &err));
-    preprocess_patches(&preprocess, &resized, 16, expected);
+    preprocess_patches(&preprocess, &resized, extent_square(16), expected);
     ck_assert_int_eq(input.kind, ENGINE_IMAGE);
     ck_assert_uint_eq(input.tokens, 17);
     ck_assert_uint_eq(input.width, WIDTH);

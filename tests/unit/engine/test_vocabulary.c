@@ -181,5 +181,29 @@ START_TEST(what_cannot_be_filled_is_refused_by_name)
 }
 END_TEST
 
+START_TEST(vocabulary_explanations_are_refused_with_what_the_model_answers)
+{
+    static const char *const cases[][3] = {
+        {"mlm-bert-0", "a [MASK]",
+         "explain: the model answers words for masked tokens, which no method explains"},
+        {"splade-bert-0", "a",
+         "explain: the model answers a sparse vector, which no method explains"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        struct engine_input input;
+        setup(&f, cases[i][0]);
+        ck_assert_int_eq(
+            engine_prepare(f.model, text_source(cases[i][1]), NULL, &f.arena, &input, &f.err),
+            ERR_OK);
+        ck_assert_int_eq(
+            engine_capture(f.model, &input, &(struct explain_options){0}, &f.arena, &f.err),
+            ERR_UNUSABLE);
+        ck_assert_str_eq(f.err.text, cases[i][2]);
+        drop(&f);
+    }
+}
+END_TEST
+
 SUITE("vocabulary", masked_tokens_are_filled_as_transformers_does,
-      sparse_vectors_are_those_of_sentence_transformers, what_cannot_be_filled_is_refused_by_name)
+      sparse_vectors_are_those_of_sentence_transformers, what_cannot_be_filled_is_refused_by_name,
+      vocabulary_explanations_are_refused_with_what_the_model_answers)

@@ -375,12 +375,53 @@ START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
     ck_assert_msg(strstr(f.err.text, "class_prior") != NULL, "%s", f.err.text);
     f.err = (struct err){0};
     if (getenv("ATTND_GOLDEN") == NULL) { /* the directory is ours */
-        tempdir_write(&f.dir, "attnd.json", "{}", 2);
+        static const char settings[] = "{\"class_codes\": {}}";
+        tempdir_write(&f.dir, "attnd.json", settings, sizeof settings - 1);
         const struct engine_options plain = {.writes_texts = true};
         ck_assert_int_eq(engine_open(&f.model, dir, &plain, &f.err), ERR_UNSUPPORTED);
-        ck_assert_msg(strstr(f.err.text, "attnd.json") != NULL, "%s", f.err.text);
+        ck_assert_msg(strstr(f.err.text, "attnd.json: $.class_codes") != NULL, "%s", f.err.text);
     }
     tempdir_close(&f.dir);
+}
+END_TEST
+
+/* The first case's answer, with this attnd.json. */
+static struct judgement judge(const char *settings, float *confidence)
+{
+    struct writing_fixture f;
+    struct engine_input input;
+    writing_fixture_open_with(&f, "t5-0", settings);
+    const struct engine_result result = write_one(&f, doc_array_item(f.cases, 0), 1, false, &input);
+    *confidence = result.texts[0].confidence;
+    double sum = 0;
+    for (unsigned t = 0; t < result.texts[0].count; t++)
+        sum += (double)result.texts[0].probabilities[t];
+    if (strstr(settings, "scale") == NULL)
+        ck_assert_double_eq_tol((double)*confidence, exp(sum), 1e-6);
+    writing_fixture_close(&f);
+    return result.judgement;
+}
+
+START_TEST(texts_are_judged_by_their_confidence)
+{
+    float confidence, other;
+    struct judgement judgement = judge("{}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert(judgement.uncalibrated);
+    judgement = judge("{\"uncalibrated\": \"auto\"}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
+    judgement = judge("{\"thresholds\": {\"text\": 0.001}}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
+    judgement = judge("{\"thresholds\": {\"text\": 0.999}}", &confidence);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert_float_eq_tol(judgement.score, confidence, 1e-7f);
+    ck_assert_float_eq_tol(judgement.threshold, 0.999f, 1e-7f);
+    judgement = judge("{\"thresholds\": {\"text\": null}}", &confidence);
+    ck_assert(judgement.never);
+    judge("{\"confidence\": {\"scale\": 1, \"shift\": 2}}", &other);
+    ck_assert_double_eq_tol(
+        (double)other, 1 / (1 + exp(-(log((double)confidence / (1 - (double)confidence)) + 2))),
+        1e-6);
 }
 END_TEST
 
@@ -397,7 +438,8 @@ START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 }
 END_TEST
 
-SUITE("writing", texts_are_those_of_generate, teaching_gives_the_recorded_probabilities,
+SUITE("writing", texts_are_those_of_generate, texts_are_judged_by_their_confidence,
+      teaching_gives_the_recorded_probabilities,
       alignments_have_the_pieces_of_the_text_and_all_weights,
       alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,

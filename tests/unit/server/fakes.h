@@ -32,7 +32,9 @@ struct engine_model {
 struct engine_session {
     const struct engine_model *model;
     const struct thread_pool *opened_on, *pool;
-    unsigned runs, inside; /* so far, and that go on now; under fake_lock */
+    unsigned runs, inside;          /* so far, and that go on now; under fake_lock */
+    void (*between)(void *context); /* called once a step */
+    void *context;
     float features[256];
 };
 
@@ -399,6 +401,8 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
     pthread_mutex_lock(&fake_lock);
     session->inside--;
     pthread_mutex_unlock(&fake_lock);
+    if (session->between != NULL)
+        session->between(session->context);
     for (unsigned i = 0; i < rows; i++) {
         struct engine_result *result = results[i];
         if (result->writer != NULL) {
@@ -425,6 +429,13 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
     }
     atomic_fetch_add(&fake_runs, 1);
     atomic_fetch_add(&fake_rows, windows);
+}
+
+void engine_session_let_in(struct engine_session *session, void (*between)(void *context),
+                           void *context)
+{
+    session->between = between;
+    session->context = context;
 }
 
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
@@ -463,6 +474,23 @@ enum err_code engine_result_texts(struct engine_result *result, struct arena *ar
     return ERR_OK;
 }
 
+/* Two hypotheses have no pieces. */
+size_t engine_pieces_bytes(const struct engine_input *input)
+{
+    return input->writing == (const struct writing_input *)&fake_writer ? 64 : 0;
+}
+
+enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
+                                struct arena *arena, struct engine_piece *out, bool *is_there,
+                                struct err *err)
+{
+    (void)arena;
+    *is_there = pieces->next < result->written;
+    *out = (struct engine_piece){.index = pieces->next, .id = 7, .text = "\"t", .len = 2};
+    pieces->next += *is_there;
+    return err->code;
+}
+
 enum err_code engine_align(const struct engine_model *model, const struct engine_input *input,
                            const struct engine_text *text, struct arena *arena,
                            struct explanation *out, struct err *err)
@@ -470,6 +498,26 @@ enum err_code engine_align(const struct engine_model *model, const struct engine
     (void)model, (void)input, (void)text, (void)arena;
     *out = (struct explanation){.method = EXPLAIN_ALIGNMENT};
     return err->code;
+}
+
+bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text)
+{
+    (void)input, (void)text;
+    return false;
+}
+
+/* The whole text is its only token's. */
+enum err_code engine_text_pieces(const struct engine_model *model, const struct engine_text *text,
+                                 const struct engine_piece **out, struct arena *arena,
+                                 struct err *err)
+{
+    struct engine_piece *pieces = arena_alloc_array(arena, text->count + 1u, sizeof *pieces);
+    (void)model;
+    if (pieces == NULL)
+        return err_no_memory(err, sizeof *pieces);
+    pieces[0] = (struct engine_piece){.text = text->text, .len = text->len};
+    *out = pieces;
+    return ERR_OK;
 }
 
 void engine_normalize(float *vector, unsigned size)

@@ -1,29 +1,35 @@
 /* attnd-batch with models that write: the answers of attnd-predict, which writes one text after
  * another, whatever is written beside them; also through a server. */
+#include "engine/base/file.h"
+#include "tests/support/batch_fixture.h"
 #include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 #include "tests/support/writing_model.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* More lines than are written at once, of many lengths. */
-enum { LINES = 70, PICTURES = 7, ARGUMENTS = 16 };
+enum { LINES = 70, LINES_MANY = 2000, PICTURES = 7, ARGUMENTS = 16 };
 
 #define IMAGES "tests/data/golden/images"
 
 static struct tempdir model, dir;
 static char lines[128], out[128];
+static unsigned step = 1; /* each so many-th line is written */
 
 static void write_lines(int count)
 {
-    char text[8192];
+    static char text[64 * LINES_MANY];
     int len = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i += (int)step)
         len += snprintf(text + len, sizeof text - (size_t)len, "Die %d failed %.*s at %d.%d V.\n",
                         7 * i, i % 29, "the scan test of the chains x", i % 5, i);
     tempdir_open(&dir);
@@ -84,7 +90,9 @@ static const struct {
     {"t5-0",
      {"--no-repeat-ngram-size", "2", "--min-new-tokens", "3", "--max-new-tokens", "5"},
      false},
-    {"trocr-0", {"--num-beams", "2", "--max-new-tokens", "9"}, true},
+    {"t5-gated-0", {"--copy-numbers", "--max-new-tokens", "1", "--explain", "alignment"}, false},
+    {"marian-0", {"--pattern", "[a-z ]{2,9}", "--checksum", "semi-m13", "--num-beams", "2"}, false},
+    {"trocr-0", {"--num-beams", "2", "--max-new-tokens", "9", "--explain", "default"}, true},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -102,18 +110,41 @@ static struct outcome *answers_of(unsigned c, const char *program, const char *c
     return run(program, arguments, cases[c].options);
 }
 
+/* Checks that each step-th line of `many` has the output of a line of `few`, with all members up to
+ * the place of the input. */
+static void expect_same(const char *few, const char *many)
+{
+    unsigned line = 0;
+    for (; *many != '\0'; many = strchr(many, '\n') + 1) {
+        if (line++ % step != 0)
+            continue;
+        few = strstr(few, "\"output\":");
+        many = strstr(many, "\"output\":");
+        ck_assert_ptr_nonnull(few);
+        const size_t len = (size_t)(strstr(few, "\"input\":") - few);
+        ck_assert_msg(strncmp(few, many, len - 1) == 0, "%.300s\n%.300s", few, many);
+        few = strchr(few, '\n') + 1;
+    }
+    ck_assert_str_eq(few, "");
+}
+
+/* attnd-predict lends each token to all cores, which costs most where they are busy. */
 START_TEST(batch_writes_as_predict_does)
 {
     for (unsigned c = 0; c < CASES; c++) {
         setup(cases[c].name);
-        struct outcome *one =
-            answers_of(c, "attnd-predict", (const char *[]){"--json", "--model", model.path, NULL});
         struct outcome *many =
             answers_of(c, "attnd-batch", (const char *[]){"--model", model.path, NULL});
         outcome_holds(many, 0, "\"output\":", " 0 failed");
         ck_assert_uint_eq(lines_of(many->out), cases[c].reads_pictures ? PICTURES : LINES);
-        ck_assert_str_eq(one->out, many->out);
-        free(one);
+        tempdir_close(&dir);
+        step = cases[c].reads_pictures ? 1 : 9;
+        write_lines(LINES);
+        struct outcome *few =
+            answers_of(c, "attnd-predict", (const char *[]){"--json", "--model", model.path, NULL});
+        expect_same(few->out, many->out);
+        step = 1;
+        free(few);
         free(many);
         drop();
     }
@@ -129,7 +160,7 @@ START_TEST(batch_writes_through_a_server_the_same)
     write_lines(10);
     for (unsigned c = 0; c < CASES; c++) {
         writing_model_open(&models[c], cases[c].name);
-        snprintf(names[c], sizeof names[c], "%s=%s", cases[c].name, models[c].path);
+        snprintf(names[c], sizeof names[c], "m%u=%s", c, models[c].path);
         arguments[2 * c] = "--model";
         arguments[2 * c + 1] = names[c];
     }
@@ -138,27 +169,19 @@ START_TEST(batch_writes_through_a_server_the_same)
     for (unsigned c = 0; c < CASES; c++) {
         struct outcome *here =
             answers_of(c, "attnd-batch", (const char *[]){"--model", models[c].path, NULL});
-        struct outcome *there = answers_of(
-            c, "attnd-batch", (const char *[]){"--url", url, "--model", cases[c].name, NULL});
+        names[c][2] = '\0';
+        struct outcome *there =
+            answers_of(c, "attnd-batch", (const char *[]){"--url", url, "--model", names[c], NULL});
         outcome_holds(there, 0, "\"output\":", " 0 failed");
-        const char *a = here->out, *b = there->out;
-        while (*a != '\0') { /* a served answer has the timing besides; the name differs */
-            a = strstr(a, "\"output\":");
-            b = strstr(b, "\"output\":");
-            const size_t len = (size_t)(strstr(a, "\"input\":") - a);
-            ck_assert_msg(strncmp(a, b, len - 1) == 0, "%.300s\n%.300s", a, b);
-            a = strchr(a, '\n') + 1;
-            b = strchr(b, '\n') + 1;
-        }
-        ck_assert_str_eq(b, "");
+        expect_same(here->out, there->out);
         free(here);
         free(there);
     }
-    outcome_expect(RUN("--url", url, "--model", "t5-0", "--lines", lines, "--aggregation", "max"),
-                   2, "", "aggregation: the model does not tag tokens");
-    outcome_expect(RUN("--url", url, "--model", "t5-0", "--lines", lines, "--format", "csv",
+    outcome_expect(RUN("--url", url, "--model", "m3", "--lines", lines, "--aggregation", "max"), 2,
+                   "", "aggregation: the model does not tag tokens");
+    outcome_expect(RUN("--url", url, "--model", "m3", "--lines", lines, "--format", "csv",
                        "--num-return-sequences", "2"),
-                   0, ",windows,output_2,score_2,model,", "");
+                   0, ",truncated,output_2,score_2,model,", "");
     ck_assert_int_eq(server_process_stop(&server), 0);
     for (unsigned c = 0; c < CASES; c++)
         tempdir_close(&models[c]);
@@ -173,7 +196,7 @@ START_TEST(batch_puts_texts_into_a_table)
         RUN("--model", model.path, "--lines", lines, "--format", "csv", "--num-beams", "3",
             "--num-return-sequences", "3", "--max-new-tokens", "8");
     outcome_holds(table, 0,
-                  "file,line,id,output,score,decision,reason,ood_score,ood_rank,truncated,windows,"
+                  "file,line,id,output,score,confidence,decision,reason,broken_rule,truncated,"
                   "output_2,score_2,output_3,score_3,model,version,digest,status,error\r\n",
                   "");
     ck_assert_uint_ge(lines_of(table->out), 1 + LINES); /* a text may have a line's end */
@@ -193,6 +216,10 @@ START_TEST(batch_refuses_what_a_writing_model_does_not_take)
                 {"--length-penalty", "nan", "--length-penalty: expected a number"},
                 {"--target-language", "xx", "target_language: the model has no languages"},
                 {"--target-language", "\xff", "--target-language: at most"},
+                {"--pattern", "a(", "pattern: "},
+                {"--checksum", "crc", "--checksum: expected semi-m13"},
+                {"--allowed", "/no/such/file", "--allowed: /no/such/file: "},
+                {"--allowed", "/dev/null", "--allowed: /dev/null: is a device"},
                 {"--top-k", "3", "top_k: a model that writes has no labels"},
                 {"--top-k", "all", "top_k: a model that writes has no labels"},
                 {"--dimensions", "3", "the model answers no vectors"}};
@@ -204,6 +231,59 @@ START_TEST(batch_refuses_what_a_writing_model_does_not_take)
     outcome_expect(
         RUN("--model", "models/testlog-bert", "--lines", "/dev/null", "--num-beams", "2"), 2, "",
         "num_beams and other options of writing: the model writes no texts");
+}
+END_TEST
+
+/* Texts that a stop gave up are written by the next run, of which the whole is as if unbroken. */
+START_TEST(batch_told_to_stop_goes_on_with_the_texts_that_it_gave_up)
+{
+    const char *const nothing_more[] = {NULL};
+    struct batch_fixture fixture = {0};
+    char *whole, *found;
+    size_t len;
+    struct err err = {0};
+    writing_model_open(&model, "marian-0");
+    write_lines(LINES_MANY);
+    snprintf(fixture.model.dir, sizeof fixture.model.dir, "%s", model.path);
+    snprintf(fixture.log, sizeof fixture.log, "%s/a.log", dir.path);
+    snprintf(fixture.out, sizeof fixture.out, "%s/whole", dir.path);
+    ck_assert_int_eq(batch_wait(batch_start(&fixture, nothing_more), NULL), 0);
+    ck_assert(!file_read(&whole, &len, fixture.out, 1 << 24, &err));
+    snprintf(fixture.out, sizeof fixture.out, "%s/out", dir.path);
+    const pid_t pid = batch_start(&fixture, nothing_more);
+    struct stat file = {0};
+    while (stat(fixture.out, &file) != 0 || file.st_size == 0)
+        sched_yield();
+    ck_assert_int_eq(kill(pid, SIGINT), 0);
+    ck_assert_int_eq(batch_wait(pid, NULL), 128 + SIGINT);
+    ck_assert_int_eq(stat(fixture.out, &file), 0);
+    ck_assert_uint_lt((size_t)file.st_size, len);
+    ck_assert_int_eq(batch_wait(batch_start(&fixture, nothing_more), NULL), 0);
+    ck_assert(!file_read(&found, &len, fixture.out, 1 << 24, &err));
+    ck_assert_str_eq(found, whole);
+    free(found);
+    free(whole);
+    drop();
+}
+END_TEST
+
+/* Lines of the file are the texts, without their ends. */
+START_TEST(batch_writes_only_what_is_allowed)
+{
+    char allowed[128];
+    setup("t5-0");
+    tempdir_write(&dir, "allowed.txt", "scan\r\n\nleak at\n", 15);
+    snprintf(allowed, sizeof allowed, "%s/allowed.txt", dir.path);
+    struct outcome *found = RUN("--model", model.path, "--lines", lines, "--allowed", allowed,
+                                "--format", "csv", "--num-beams", "4");
+    outcome_holds(found, 0, ",leak at,-", "70 inputs, 0 failed");
+    for (const char *at = strchr(found->out, '\n') + 1; *at != '\0'; at = strchr(at, '\n') + 1) {
+        const char *output = strchr(strchr(strchr(at, ',') + 1, ',') + 1, ',') + 1;
+        ck_assert_msg(strncmp(output, "leak at,", 8) == 0 || strncmp(output, "scan,", 5) == 0,
+                      "%.100s", at);
+    }
+    free(found);
+    drop();
 }
 END_TEST
 
@@ -227,4 +307,5 @@ END_TEST
 
 SUITE("batch_writing", batch_writes_as_predict_does, batch_writes_through_a_server_the_same,
       batch_puts_texts_into_a_table, batch_refuses_what_a_writing_model_does_not_take,
+      batch_told_to_stop_goes_on_with_the_texts_that_it_gave_up, batch_writes_only_what_is_allowed,
       batch_goes_on_only_as_it_began_to_write)

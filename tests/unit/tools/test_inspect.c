@@ -6,6 +6,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
+#include "tests/support/writing_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,49 @@ START_TEST(inspect_of_a_regression_has_no_ood_score)
 }
 END_TEST
 
+/* marian-1: one decoder layer of four heads of 8 takes 2 x 32 numbers of four bytes for a token. */
+START_TEST(inspect_says_how_a_checkpoint_writes)
+{
+    struct tempdir dir;
+    writing_model_open(&dir, "marian-1");
+    outcome_expect(
+        RUN(dir.path), 0,
+        "\nwrites         up to 63 tokens with 4 beams; texts answered: 1\n"
+        "               scores are divided by length^1.3; it ends when as many texts are "
+        "whole as beams\n"
+        "               no sequence of 3 tokens twice\n"
+        "               token 0 is the last of a text of full length\n"
+        "               banned sequences of tokens: 1\n"
+        "limits         64 tokens in, 64 out, 8 beams\n"
+        "cache          256 bytes for a token of the input, and for one of a beam: up to "
+        "0.1 MB for a text\n"
+        "languages      written:\n               deu fra\n"
+        "unused tensors 0\n",
+        "");
+    outcome_expect(RUN(dir.path), 0,
+                   "\ndecoder        1 layers, hidden size 32, 4 heads, intermediate size 64, a "
+                   "vocabulary of 262\n",
+                   "");
+    struct json_t *found = outcome_json(RUN(dir.path, "--json"));
+    outcome_expect_number(found, "writes.cache_token_bytes", 256);
+    outcome_expect_number(found, "writes.num_beams", 4);
+    ck_assert_str_eq(doc_as_string(contract_at(found, "writes.target_languages.1")), "fra");
+    ck_assert_uint_eq(doc_array_count(contract_at(found, "writes.source_languages")), 0);
+    doc_free(found);
+    tempdir_close(&dir);
+    writing_model_open(&dir, "m2m100-0");
+    found = outcome_json(RUN(dir.path, "--json"));
+    ck_assert_uint_gt(doc_array_count(contract_at(found, "writes.source_languages")), 50);
+    ck_assert_uint_eq(doc_array_count(contract_at(found, "writes.source_languages")),
+                      doc_array_count(contract_at(found, "writes.target_languages")));
+    doc_free(found);
+    tempdir_close(&dir);
+    writing_model_open(&dir, "trocr-0");
+    outcome_expect(RUN(dir.path), 0, "\nlimits         10 tokens in, 40 out, 8 beams\n", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* A report that cannot be written is a failure. */
 START_TEST(inspect_on_a_full_disk_exits_with_1)
 {
@@ -168,6 +212,6 @@ START_TEST(inspect_refuses_wrong_use_with_2)
 END_TEST
 
 SUITE("inspect", inspect_says_what_a_checkpoint_is, inspect_says_how_a_checkpoint_decides,
-      inspect_of_a_regression_has_no_ood_score, inspect_on_a_full_disk_exits_with_1,
-      inspect_prints_the_same_as_json, inspect_says_why_a_checkpoint_cannot_be_served,
-      inspect_refuses_wrong_use_with_2)
+      inspect_says_how_a_checkpoint_writes, inspect_of_a_regression_has_no_ood_score,
+      inspect_on_a_full_disk_exits_with_1, inspect_prints_the_same_as_json,
+      inspect_says_why_a_checkpoint_cannot_be_served, inspect_refuses_wrong_use_with_2)

@@ -323,38 +323,6 @@ START_TEST(answer_describes_a_model_of_tags)
 }
 END_TEST
 
-START_TEST(answer_describes_a_model_that_writes)
-{
-    static const char *const languages[] = {"en_XX", "de_DE"};
-    const struct generation_config config = {
-        .new_max = 20, .new_min = 2, .beams = 4, .sequences = 3, .length_penalty = 0.5};
-    const struct engine_writes writes = {.family = "mbart",
-                                         .new_tokens_max = 512,
-                                         .config = &config,
-                                         .target_languages = languages,
-                                         .target_language_count = 2};
-    const struct engine_info writer = {.task = ENGINE_GENERATE,
-                                       .family = "mbart",
-                                       .dtype = "f32",
-                                       .scores = "softmax",
-                                       .writes = &writes,
-                                       .explain_default = EXPLAIN_ALIGNMENT};
-    struct json_t *json = answer_model(&writer);
-    const struct json_t *told = json_object_get(json, "writes");
-    const char *const names[] = {"max_new_tokens", "new_tokens_max",       "min_new_tokens",
-                                 "num_beams",      "num_return_sequences", "num_beams_max"};
-    const json_int_t expected[] = {20, 512, 2, 4, 3, 8};
-    for (unsigned i = 0; i < 6; i++)
-        ck_assert_int_eq(json_integer_value(json_object_get(told, names[i])), expected[i]);
-    ck_assert_double_eq(json_real_value(json_object_get(told, "length_penalty")), 0.5);
-    ck_assert_uint_eq(json_array_size(json_object_get(told, "source_languages")), 0);
-    const struct json_t *targets = json_object_get(told, "target_languages");
-    ck_assert_str_eq(json_string_value(json_array_get(targets, 1)), "de_DE");
-    ck_assert_str_eq(json_string_value(json_object_get(json, "explain_default")), "alignment");
-    json_decref(json);
-}
-END_TEST
-
 START_TEST(answer_describes_a_model_of_vectors)
 {
     static const char *const prompts[] = {"query", "document"};
@@ -371,6 +339,48 @@ START_TEST(answer_describes_a_model_of_vectors)
     ck_assert_str_eq(json_string_value(json_object_get(json, "similarity")), "cosine");
     ck_assert_uint_eq(json_array_size(json_object_get(json, "prompts")), 2);
     ck_assert(json_is_null(json_object_get(json, "explain_default")));
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(answer_describes_a_model_that_writes)
+{
+    static const char *const codes[] = {"de", "en"};
+    static const struct generation_config config = {.new_max = 40,
+                                                    .new_min = 1,
+                                                    .beams = 4,
+                                                    .sequences = 2,
+                                                    .no_repeat = 3,
+                                                    .length_penalty = 0.5,
+                                                    .early_stopping = STOPPING_NEVER};
+    const struct engine_writes writes = {.family = "marian-decoder",
+                                         .layers = 6,
+                                         .heads = 8,
+                                         .hidden_size = 512,
+                                         .intermediate_size = 2048,
+                                         .vocab_size = 65001,
+                                         .new_tokens_max = 512,
+                                         .config = &config,
+                                         .cache_token_bytes = 24576,
+                                         .target_languages = codes,
+                                         .target_language_count = 2};
+    struct json_t *json = answer_model(&(struct engine_info){.task = ENGINE_GENERATE,
+                                                             .family = "marian",
+                                                             .dtype = "f32",
+                                                             .scores = "none",
+                                                             .writes = &writes});
+    char *text = json_dumps(json_object_get(json, "writes"),
+                            JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
+    ck_assert_str_eq(
+        text,
+        "{\"family\":\"marian-decoder\",\"layers\":6,\"heads\":8,\"hidden_size\":512,"
+        "\"intermediate_size\":2048,\"vocab_size\":65001,\"new_tokens_max\":512,"
+        "\"cache_token_bytes\":24576,\"max_new_tokens\":40,\"min_new_tokens\":1,"
+        "\"num_beams\":4,\"num_beams_max\":8,\"num_return_sequences\":2,\"no_repeat_ngram_size\":3,"
+        "\"length_penalty\":0.5,\"early_stopping\":\"never\","
+        "\"source_languages\":[],\"target_languages\":[\"de\",\"en\"]}");
+    ck_assert_str_eq(json_string_value(json_object_get(json, "task")), "generate");
+    free(text);
     json_decref(json);
 }
 END_TEST
@@ -423,7 +433,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .tokens_max = 197,
                                        .image_height = 224,
                                        .image_width = 192,
-                                       .patch_size = 16,
+                                       .patch_size = {16, 16},
                                        .views = 4,
                                        .parameters = 21000,
                                        .weight_bytes = 84000,
@@ -581,4 +591,4 @@ SUITE("answer", answer_is_null_if_a_name_is_not_utf8,
       answer_says_truncated_only_if_it_is, answer_prints_scores_that_parse_back_to_the_same_float,
       answer_describes_a_model_without_its_paths, answer_gives_a_vector_and_decides_nothing,
       answer_gives_spans_with_their_part_of_the_text, answer_describes_a_model_of_tags,
-      answer_describes_a_model_of_vectors, answer_describes_a_model_that_writes)
+      answer_describes_a_model_that_writes, answer_describes_a_model_of_vectors)

@@ -103,7 +103,7 @@ START_TEST(codec_refuses_bad_options_of_a_raw_body)
         {"context.", "1", "?context.: an unknown member"},
         {"context.lot", "a\tb", "?context.lot: must not contain control characters"},
         {"context.lot", "\xFF", "?context.lot: not valid UTF-8"},
-        {"contexts.lot", "1", "?: an unknown option"},
+        {"contexts.lot", "1", "?contexts.lot: unknown option"},
         {"a b", "1", "?: an unknown option"},
         {"", "1", "?: an unknown option"},
         {"top_k", NULL, "?top_k: expected a value"},

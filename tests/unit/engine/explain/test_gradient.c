@@ -60,7 +60,7 @@ static void make_input(struct fixture *fixture, struct engine_input *input)
         input->ids = ids;
         return;
     }
-    size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
+    size_t numbers = spec->patches * spec->channels * extent_area(spec->patch);
     float *patches = arena_alloc(&fixture->arena, numbers * sizeof *patches);
     numbers_fill(patches, numbers, 1, 5);
     input->patches = patches;

@@ -12,7 +12,7 @@ enum { SIDE = 4, PATCHES = SIDE * SIDE };
 
 static const struct family family = {.name = "test", .image_specials = 1};
 static const struct spec spec = {
-    .family = &family, .image_size = 48, .patch = 12, .patches = PATCHES};
+    .family = &family, .image_size = {48, 48}, .patch = {12, 12}, .patches = PATCHES};
 /* Stretched, or its shortest edge 64 and the middle 48 of it, as DeiT's processor does. */
 static const struct preprocess stretched = {
     .do_resize = true, .resize_height = 48, .resize_width = 48};
@@ -39,6 +39,23 @@ START_TEST(patches_leave_out_the_tokens_in_front_and_sum_to_one)
     tokens[4] = 0;
     patches_fold(&spec, tokens, out);
     ck_assert_float_eq_tol(out[3], 1.0f / PATCHES, 1e-6f);
+}
+END_TEST
+
+/* 48 x 100 pixels in patches of 16 x 8: 3 x 12 of them, and 4 columns of pixels beside. */
+START_TEST(boxes_of_a_grid_that_is_no_square_are_its_patches)
+{
+    static const struct spec wide = {
+        .family = &family, .image_size = {48, 100}, .patch = {16, 8}, .patches = 36};
+    static const struct preprocess to_wide = {
+        .do_resize = true, .resize_height = 48, .resize_width = 100};
+    float relevance[36] = {0};
+    struct patch_box box;
+    relevance[2 * 12 + 5] = 1;
+    struct patches_view view = patches_view(&wide, &to_wide, 200, 96);
+    ck_assert(view.rows == 3 && view.columns == 12);
+    ck_assert_uint_eq(patches_top(&view, relevance, 1, &box), 1);
+    ck_assert(box.left == 80 && box.right == 96 && box.top == 64 && box.bottom == 96);
 }
 END_TEST
 
@@ -259,7 +276,8 @@ END_TEST
 SUITE("patches", boxes_without_a_pixel_are_left_out,
       the_heat_map_gives_each_patch_the_colour_of_its_place_on_the_ramp,
       the_heat_map_interpolates_between_the_centres_of_patches,
-      patches_leave_out_the_tokens_in_front_and_sum_to_one, boxes_are_pixels_of_the_posted_image,
+      patches_leave_out_the_tokens_in_front_and_sum_to_one,
+      boxes_of_a_grid_that_is_no_square_are_its_patches, boxes_are_pixels_of_the_posted_image,
       boxes_of_a_cropped_image_lie_within_the_crop,
       boxes_fall_in_relevance_and_are_no_more_than_asked_for,
       the_heat_map_has_the_image_s_size_and_is_lightest_where_the_patch_is,

@@ -16,7 +16,7 @@ static void read_png(unsigned char rgb[STEPS][3])
 {
     static const struct family family = {.name = "test", .image_specials = 1};
     static const struct spec spec = {
-        .family = &family, .image_size = SIDE, .patch = 1, .patches = STEPS};
+        .family = &family, .image_size = {SIDE, SIDE}, .patch = {1, 1}, .patches = STEPS};
     static const struct preprocess stretched = {
         .do_resize = true, .resize_height = SIDE, .resize_width = SIDE};
     struct patches_view view = patches_view(&spec, &stretched, SIDE, SIDE);

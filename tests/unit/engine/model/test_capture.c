@@ -107,7 +107,7 @@ static struct attention_layout layout_of(const struct fixture *f, size_t i)
     return (struct attention_layout){.tokens = n,
                                      .first = models[i].first,
                                      .end = n,
-                                     .columns = info->image_height / info->patch_size};
+                                     .columns = info->image_width / info->patch_size.width};
 }
 
 static void check_last_layer(const struct fixture *f, size_t i)

@@ -119,14 +119,14 @@ static void check_pixels(const struct json_t *one, const struct engine_info *inf
                          const struct engine_input *input)
 {
     double sum = 0, expected, head[16];
-    size_t across = info->image_width / info->patch_size, patch = info->patch_size;
-    size_t count = across * across * 3 * patch * patch;
+    const struct extent size = {info->image_height, info->image_width}, patch = info->patch_size;
+    const size_t count = extent_area(extent_parts(size, patch)) * 3 * extent_area(patch);
     for (size_t i = 0; i < count; i++)
         sum += input->patches[i];
     ck_assert(doc_as_number(doc_member(one, "pixels_sum"), &expected));
     ck_assert_msg(fabs(sum - expected) < 1e-2, "pixel sum %g instead of %g", sum, expected);
     size_t heads = numbers(one, "pixels_head", head, 16);
-    for (size_t i = 0; i < heads && i < patch; i++) /* the first row of the first patch */
+    for (size_t i = 0; i < heads && i < patch.width; i++) /* the first row of the first patch */
         ck_assert_double_eq_tol(input->patches[i], head[i], 1e-6);
 }
 

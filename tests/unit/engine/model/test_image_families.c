@@ -76,10 +76,8 @@ START_TEST(image_families_refuse_unsupported_settings_by_name)
          "supported"},
         {"dinov2-0", CONFIG, "\"mlp_ratio\": 2", "\"mlp_ratio\": -1",
          "config.json: mlp_ratio -1 makes the MLP's width -48; from 1 to 262144 is supported"},
-        {"dinov2-0", PREPROCESSOR, "\"height\": 84", "\"height\": 70",
-         "preprocessor_config.json: images become 70 x 84; the model takes 70 x 70"},
         {"dinov2-0", PREPROCESSOR, "\"do_center_crop\": true", "\"do_center_crop\": false",
-         "preprocessor_config.json: images would keep their own shape; the model takes squares"},
+         "preprocessor_config.json: images would keep their own shape; the model takes one size"},
         {"beit-0", CONFIG, "\"image_size\": 56", "\"image_size\": 48",
          "preprocessor_config.json: images become 56 x 56; the model takes 48 x 48"},
         {"swin-0", CONFIG, "\"use_absolute_embeddings\": false",
@@ -272,12 +270,12 @@ START_TEST(a_gated_mlp_has_two_thirds_of_the_width_rounded_up_to_eights)
     read_spec(&spec, "{\"model_type\": \"dinov2\"}", &arena);
     ck_assert(!spec.is_gated);
     ck_assert_uint_eq(spec.intermediate, 3072);
-    ck_assert_uint_eq(spec.patch, 14);
+    ck_assert_uint_eq(spec.patch.width, 14);
     ck_assert_uint_eq(spec.registers, 0);
     ck_assert_uint_eq(spec_features(&spec), 2 * 768);
     read_spec(&spec, "{\"model_type\": \"dinov2_with_registers\", \"mlp_ratio\": 1.5}", &arena);
     ck_assert_uint_eq(spec.intermediate, 1152);
-    ck_assert_uint_eq(spec.patch, 16);
+    ck_assert_uint_eq(spec.patch.width, 16);
     ck_assert_uint_eq(spec.registers, 4);
     ck_assert_uint_eq(spec_image_tokens(&spec), 1 + 4 + 196);
     ck_assert_uint_eq(spec_places(&spec), 197);
@@ -292,7 +290,7 @@ START_TEST(stages_have_their_own_widths_grids_and_windows)
     struct spec spec;
     arena_init(&arena);
     read_spec(&spec, "{\"model_type\": \"swin\"}", &arena);
-    ck_assert_uint_eq(spec_image_unit(&spec), 224);
+    ck_assert_uint_eq(spec_image_unit(&spec).width, 224);
     ck_assert_uint_eq(spec_image_tokens(&spec), 3136);
     ck_assert_uint_eq(spec.layers, 12);
     ck_assert_uint_eq(spec_features(&spec), 768);
@@ -301,7 +299,7 @@ START_TEST(stages_have_their_own_widths_grids_and_windows)
         ck_assert_uint_eq(stage.hidden, 96u << i);
         ck_assert_uint_eq(stage.heads, 3u << i);
         ck_assert_uint_eq(stage.intermediate, 384u << i);
-        ck_assert_uint_eq(spec_grid(&stage).side, 56u >> i);
+        ck_assert_uint_eq(spec_grid(&stage).image.width, 56u >> i);
         ck_assert_uint_eq(spec_grid(&stage).across, 8u >> i);
         ck_assert_uint_eq(spec_sequence(&stage), 49);
         ck_assert_uint_eq(spec_shift(&stage, spec_first_layer(&stage)), 0);
@@ -329,13 +327,13 @@ START_TEST(fitting_keeps_the_places_of_the_checkpoint_and_another_size_has_its_o
     arena_init(&arena);
     read_spec(&spec, "{\"model_type\": \"dinov2\", \"image_size\": 518}", &arena);
     for (int again = 0; again < 2; again++) {
-        ck_assert_int_eq(spec_fit_image_size(&spec, 224, &err), ERR_OK);
+        ck_assert_int_eq(spec_fit_image_size(&spec, extent_square(224), &err), ERR_OK);
         ck_assert_uint_eq(spec_places(&spec), 1 + 37 * 37);
         ck_assert_uint_eq(spec_image_tokens(&spec), 257);
     }
-    spec_set_image_size(&spec, 112);
+    spec_set_image_size(&spec, extent_square(112));
     ck_assert_uint_eq(spec_places(&spec), 65);
-    ck_assert_int_eq(spec_fit_image_size(&spec, 13, &err), ERR_UNSUPPORTED);
+    ck_assert_int_eq(spec_fit_image_size(&spec, extent_square(13), &err), ERR_UNSUPPORTED);
     arena_deinit(&arena);
 }
 END_TEST

@@ -13,8 +13,8 @@ static struct spec stage_of(unsigned grid, unsigned window, unsigned layers)
     static struct stage_config stages;
     stages = (struct stage_config){.count = 1, .window = window, .stage = {{.end = layers}}};
     struct spec spec = {
-        .family = family_find("swin", NULL), .layers = layers, .stages = &stages, .patch = 1};
-    spec_set_image_size(&spec, grid);
+        .family = family_find("swin", NULL), .layers = layers, .stages = &stages, .patch = {1, 1}};
+    spec_set_image_size(&spec, extent_square(grid));
     return spec;
 }
 

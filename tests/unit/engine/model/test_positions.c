@@ -17,13 +17,13 @@ START_TEST(positions_resize_as_pytorch_does)
                                1.249665f, 4.843359f,  7.624001f,  1.423359f,  -4.230336f};
     static const float down[] = {0.842430f, 1.177238f, 3.543007f, -0.698952f};
     float out[25];
-    positions_resize(out, 5, in, 3, 1, false);
+    positions_resize(out, extent_square(5), in, extent_square(3), 1, false);
     for (int i = 0; i < 25; i++)
         ck_assert_float_eq_tol(out[i], up[i], 2e-5f);
-    positions_resize(out, 2, in, 3, 1, false);
+    positions_resize(out, extent_square(2), in, extent_square(3), 1, false);
     for (int i = 0; i < 4; i++)
         ck_assert_float_eq_tol(out[i], down[i], 2e-5f);
-    positions_resize(out, 3, in, 3, 1, false);
+    positions_resize(out, extent_square(3), in, extent_square(3), 1, false);
     ck_assert_mem_eq(out, in, sizeof in);
 }
 END_TEST
@@ -41,15 +41,15 @@ START_TEST(positions_resize_antialiased_as_pytorch_does)
     static const float down[] = {2.4634793f, 3.0982940f, 5.6386614f, 5.7970877f};
     static const float five[] = {3.1666987f, 6.3436937f, 3.3153594f, 5.0011954f, 5.1640224f};
     float out[25], seven[49];
-    positions_resize(out, 5, in, 3, 1, true);
+    positions_resize(out, extent_square(5), in, extent_square(3), 1, true);
     for (int i = 0; i < 25; i++)
         ck_assert_float_eq_tol(out[i], up[i], 1e-5f);
-    positions_resize(out, 2, in, 3, 1, true);
+    positions_resize(out, extent_square(2), in, extent_square(3), 1, true);
     for (int i = 0; i < 4; i++)
         ck_assert_float_eq_tol(out[i], down[i], 1e-5f);
     for (int i = 0; i < 49; i++)
         seven[i] = (float)(i * 37 % 11);
-    positions_resize(out, 5, seven, 7, 1, true);
+    positions_resize(out, extent_square(5), seven, extent_square(7), 1, true);
     for (int i = 0; i < 5; i++)
         ck_assert_float_eq_tol(out[i], five[i], 1e-5f);
 }
@@ -62,12 +62,12 @@ START_TEST(positions_keep_their_columns_apart)
     float in[FROM * FROM * WIDTH], out[TO * TO * WIDTH + 1], plane[FROM * FROM], one[TO * TO];
     numbers_fill(in, FROM * FROM * WIDTH, 1, 8);
     out[TO * TO * WIDTH] = 123;
-    positions_resize(out, TO, in, FROM, WIDTH, false);
+    positions_resize(out, extent_square(TO), in, extent_square(FROM), WIDTH, false);
     ck_assert_float_eq(out[TO * TO * WIDTH], 123);
     for (size_t c = 0; c < WIDTH; c++) {
         for (size_t i = 0; i < FROM * FROM; i++)
             plane[i] = in[i * WIDTH + c];
-        positions_resize(one, TO, plane, FROM, 1, false);
+        positions_resize(one, extent_square(TO), plane, extent_square(FROM), 1, false);
         for (size_t i = 0; i < TO * TO; i++)
             ck_assert_float_eq(out[i * WIDTH + c], one[i]);
     }
@@ -81,7 +81,7 @@ START_TEST(positions_of_one_value_stay_that_value)
     for (int i = 0; i < 25; i++)
         in[i] = 2.5f;
     for (size_t to = 1; to <= 24; to++) {
-        positions_resize(out, to / 2 + 1, in, 5, 1, to % 2 == 0);
+        positions_resize(out, extent_square(to / 2 + 1), in, extent_square(5), 1, to % 2 == 0);
         for (size_t i = 0; i < (to / 2 + 1) * (to / 2 + 1); i++)
             ck_assert_float_eq_tol(out[i], 2.5f, 1e-6f);
     }

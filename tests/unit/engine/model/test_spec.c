@@ -79,8 +79,6 @@ START_TEST(spec_refuses_by_name_what_the_engine_lacks)
     ck_refused("{\"model_type\": \"bert\", \"layer_norm_eps\": 1e-40}", "layer_norm_eps");
     ck_refused("{\"model_type\": \"vit\", \"num_channels\": 1}", "num_channels");
     ck_refused("{\"model_type\": \"vit\", \"image_size\": 8, \"patch_size\": 16}", "patch_size");
-    ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 112]}", "image_size 224 x 112");
-    ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 0]}", "image_size[1]");
     ck_refused("{\"model_type\": \"bert\", \"problem_type\": \"ranking\"}", "ranking");
     ck_refused("{\"model_type\": \"bert\", \"max_position_embeddings\": 2}",
                "max_position_embeddings must be at least 3");
@@ -147,12 +145,81 @@ START_TEST(spec_calls_a_label_that_is_a_number_as_it_is_written)
 }
 END_TEST
 
+START_TEST(spec_refuses_sides_that_no_image_has)
+{
+    static const char *const cases[][2] = {
+        {"\"image_size\": [224, 0]", "$.image_size[1]: must be from 1 to 4096"},
+        {"\"image_size\": [-48, 320]", "$.image_size[0]: must be from 1 to 4096"},
+        {"\"image_size\": [48, 4097]", "$.image_size[1]: must be from 1 to 4096"},
+        {"\"image_size\": [48, 1e300]", "$.image_size[1]: must be from 1 to 4096"},
+        {"\"image_size\": [48.5, 320]", "$.image_size[0]: must be from 1 to 4096"},
+        {"\"image_size\": [\"48\", 320]", "$.image_size[0]: must be from 1 to 4096"},
+        {"\"image_size\": [48, null]", "$.image_size[1]: must be from 1 to 4096"},
+        {"\"image_size\": [48]", "$.image_size has 1 numbers (supported: one number, or"},
+        {"\"image_size\": [48, 320, 3]", "$.image_size has 3 numbers"},
+        {"\"image_size\": [[48, 320]]", "$.image_size has 1 numbers"},
+        {"\"image_size\": []", "$.image_size"},
+        {"\"image_size\": 0", "image_size"},
+        {"\"image_size\": -1", "image_size"},
+        {"\"image_size\": 4097", "image_size"},
+        {"\"image_size\": {\"height\": 48, \"width\": 320}", "$.image_size"},
+        {"\"patch_size\": [8, 0]", "$.patch_size[1]: must be from 1 to 4096"},
+        {"\"patch_size\": [8, 16, 3]", "$.patch_size has 3 numbers"},
+        {"\"image_size\": [48, 320], \"patch_size\": [8, 321]",
+         "patch_size 8 x 321 is larger than image_size 48 x 320"},
+        {"\"image_size\": [48, 320], \"patch_size\": 49",
+         "patch_size 49 is larger than image_size 48 x 320"},
+        {"\"image_size\": [4096, 17], \"patch_size\": 1",
+         "69632 patches an image; at most 65536 are supported"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char config[160];
+        snprintf(config, sizeof config, "{\"model_type\": \"vit\", %s}", cases[i][0]);
+        ck_refused(config, cases[i][1]);
+    }
+}
+END_TEST
+
+/* Swin's windows, CLIP's and DINOv2's positions are squares. */
+START_TEST(spec_refuses_what_is_no_square_where_the_family_needs_one)
+{
+    ck_refused(
+        "{\"model_type\": \"swin\", \"image_size\": [224, 448]}",
+        "$.image_size 224 x 448 is not supported for model_type 'swin' (supported: squares)");
+    ck_refused("{\"model_type\": \"swin\", \"patch_size\": [4, 8]}",
+               "$.patch_size 4 x 8 is not supported for model_type 'swin' (supported: squares)");
+    ck_refused("{\"model_type\": \"dinov2\", \"image_size\": [224, 448]}",
+               "is not supported for model_type 'dinov2' (supported: squares)");
+    ck_refused(
+        "{\"model_type\": \"clip\", \"vision_config\": {\"image_size\": [224, 448]}}",
+        "$.image_size 224 x 448 is not supported for model_type 'clip' (supported: squares)");
+}
+END_TEST
+
+START_TEST(spec_takes_images_and_patches_that_are_no_squares)
+{
+    static const char *const families[] = {"vit", "deit", "beit", "vit_msn"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        char config[160];
+        snprintf(config, sizeof config,
+                 "{\"model_type\": \"%s\", \"image_size\": [50, 320], \"patch_size\": [16, 8], "
+                 "\"use_relative_position_bias\": true}",
+                 families[i]);
+        ck_assert_msg(read_config(config) == ERR_OK, "%s", err.text);
+        const struct spec_grid grid = spec_grid(&spec);
+        ck_assert(grid.image.height == 3 && grid.image.width == 40 && grid.windows == 1);
+        ck_assert_uint_eq(spec.patches, 120);
+        ck_assert_uint_eq(spec_places(&spec), 120 + spec.family->image_specials);
+        checkpoint_writer_close(&writer);
+    }
+}
+END_TEST
+
 START_TEST(spec_takes_a_square_written_as_two_sides)
 {
     ck_assert_int_eq(read_config("{\"model_type\": \"vit\", \"image_size\": [96, 96], "
                                  "\"patch_size\": [8, 8]}"),
                      ERR_OK);
-    ck_assert_uint_eq(spec.image_size, 96);
+    ck_assert_uint_eq(spec.image_size.width, 96);
     ck_assert_uint_eq(spec.patches, 144);
     checkpoint_writer_close(&writer);
 }
@@ -324,6 +391,9 @@ SUITE("spec", spec_takes_sizes_up_to_their_limits,
       spec_refuses_by_name_what_the_engine_lacks, spec_orders_labels_by_their_integer_keys,
       spec_calls_a_label_that_is_a_number_as_it_is_written,
       spec_takes_activations_of_cross_encoders_that_keep_the_order,
-      spec_takes_a_square_written_as_two_sides, spec_knows_an_activation_under_all_its_names,
-      spec_knows_renamed_families, spec_chooses_scores_as_hugging_face_pipelines_do,
+      spec_refuses_sides_that_no_image_has,
+      spec_refuses_what_is_no_square_where_the_family_needs_one,
+      spec_takes_images_and_patches_that_are_no_squares, spec_takes_a_square_written_as_two_sides,
+      spec_knows_an_activation_under_all_its_names, spec_knows_renamed_families,
+      spec_chooses_scores_as_hugging_face_pipelines_do,
       spec_reads_attnd_json_and_refuses_what_it_does_not_know)

@@ -36,7 +36,7 @@ START_TEST(clip_spec_has_the_defaults_of_the_hugging_face_classes)
     ck_read("{\"model_type\": \"clip\"}");
     ck_assert_str_eq(spec.family->name, "clip");
     ck_assert(spec.hidden == 768 && spec.layers == 12 && spec.heads == 12);
-    ck_assert(spec.intermediate == 3072 && spec.image_size == 224 && spec.patch == 32);
+    ck_assert(spec.intermediate == 3072 && spec.image_size.width == 224 && spec.patch.width == 32);
     ck_assert_float_eq(spec.norm_eps, 1e-5f);
     ck_assert_int_eq(spec.activation, ACTIVATION_QUICK_GELU);
     ck_assert_uint_eq(spec.projection, 512);

@@ -59,10 +59,10 @@ static const struct {
     {"distilbert", "n_layers", MEMBER(layers), 6, 1024},
     {"distilbert", "n_heads", MEMBER(heads), 12, 65536},
     {"distilbert", "hidden_dim", MEMBER(intermediate), 3072, 262144},
-    {"vit", "image_size", MEMBER(image_size), 224, 4096},
-    {"vit", "patch_size", MEMBER(patch), 16, 4096},
+    {"vit", "image_size", MEMBER(image_size.width), 224, 4096},
+    {"vit", "patch_size", MEMBER(patch.width), 16, 4096},
     {"vit", "num_channels", MEMBER(channels), 3, 3},
-    {"dinov2", "patch_size", MEMBER(patch), 14, 4096},
+    {"dinov2", "patch_size", MEMBER(patch.width), 14, 4096},
     {"dinov2_with_registers", "num_register_tokens", MEMBER(registers), 4, 1024},
     {"deit", "num_hidden_layers", MEMBER(layers), 12, 1024},
 #undef MEMBER
@@ -129,8 +129,8 @@ START_TEST(a_config_without_attnd_json_has_these_defaults)
     ck_assert_uint_eq(spec.policy.ood.hidden, 768);
     ck_assert_uint_eq(spec_image_tokens(&spec), 197);
     ck_assert_uint_eq(spec_head_tokens(&spec), 1);
-    spec_set_image_size(&spec, 47);
-    ck_assert_uint_eq(spec.image_size, 47);
+    spec_set_image_size(&spec, extent_square(47));
+    ck_assert_uint_eq(spec.image_size.width, 47);
     ck_assert_uint_eq(spec.patches, 4);
     ck_assert_int_eq(read_files("{\"model_type\": \"deit\", \"architectures\": "
                                 "[\"DeiTForImageClassificationWithTeacher\"]}",

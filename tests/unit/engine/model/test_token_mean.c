@@ -139,8 +139,8 @@ START_TEST(an_image_has_means_of_rings_about_its_middle)
     const struct spec spec = {.family = family_find("vit", NULL),
                               .layers = 1,
                               .hidden = WIDTH,
-                              .image_size = 4 * ACROSS,
-                              .patch = 4,
+                              .image_size = {4 * ACROSS, 4 * ACROSS},
+                              .patch = {4, 4},
                               .patches = ACROSS * ACROSS};
     unsigned ends[IMAGES + 1] = {0, IMAGE_TOKENS, IMAGES * IMAGE_TOKENS};
     static float sums[IMAGES * IMAGE_TOKENS * STRIDE];

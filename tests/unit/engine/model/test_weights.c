@@ -235,7 +235,7 @@ START_TEST(weights_names_both_shapes_of_a_tensor_of_four_dimensions)
     arena_init(&arena);
     ck_assert_int_eq(spec_read(&spec, dir, &arena, &err), ERR_OK);
     ck_assert_int_eq(checkpoint_open(&checkpoint, dir, &err), ERR_OK);
-    spec.patch = 8; /* of an image of half the size: as many positions */
+    spec.patch = extent_square(8); /* of an image of half the size: as many positions */
     ck_assert_int_eq(
         weights_open(&weights, &spec, checkpoint, &linear_reference, &linear_reference, 1, &err),
         ERR_UNSUPPORTED);

@@ -9,9 +9,9 @@
 
 enum { HEADS = 3 };
 
-static struct window_bias of(size_t side)
+static struct window_bias of(unsigned side)
 {
-    return (struct window_bias){.heads = HEADS, .side = side, .specials = 1};
+    return (struct window_bias){.heads = HEADS, .window = {side, side}, .specials = 1};
 }
 
 /* BeitRelativePositionBias.generate_relative_position_index((2, 2)), transformers 4.57. */
@@ -71,7 +71,7 @@ END_TEST
 START_TEST(window_bias_without_a_class_token_has_patches_only)
 {
     static const size_t expected[4][4] = {{4, 3, 1, 0}, {5, 4, 2, 1}, {7, 6, 4, 3}, {8, 7, 5, 4}};
-    const struct window_bias shape = {.heads = HEADS, .side = 2};
+    const struct window_bias shape = {.heads = HEADS, .window = {2, 2}};
     ck_assert_uint_eq(window_bias_rows(&shape), 9);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++)
@@ -85,7 +85,7 @@ START_TEST(shifted_windows_keep_the_two_sides_of_a_seam_apart)
 {
     static const unsigned across[9] = {0, 0, 1, 0, 0, 1, 0, 0, 1};
     static const unsigned down[9] = {0, 0, 0, 0, 0, 0, 1, 1, 1};
-    const struct window_bias shape = {.heads = HEADS, .side = 3, .shift = 1};
+    const struct window_bias shape = {.heads = HEADS, .window = {3, 3}, .shift = 1};
     float *table = numbers_new(window_bias_rows(&shape) * HEADS, 1, 6);
     float *matrix = numbers_new(window_bias_floats(&shape), 0, 0);
     const struct attention_bias all = window_bias_expand(&shape, matrix, table);
@@ -129,9 +129,10 @@ static void check_fold(const struct window_bias *shape)
 
 START_TEST(fold_is_the_transpose_of_expand_and_adds)
 {
-    check_fold(&(struct window_bias){.heads = HEADS, .side = 3, .specials = 1});
-    check_fold(&(struct window_bias){.heads = HEADS, .side = 3});
-    check_fold(&(struct window_bias){.heads = HEADS, .side = 3, .shift = 1});
+    check_fold(&(struct window_bias){.heads = HEADS, .window = {3, 3}, .specials = 1});
+    check_fold(&(struct window_bias){.heads = HEADS, .window = {3, 3}});
+    check_fold(&(struct window_bias){.heads = HEADS, .window = {3, 3}, .shift = 1});
+    check_fold(&(struct window_bias){.heads = HEADS, .window = {2, 4}, .specials = 1});
 }
 END_TEST
 

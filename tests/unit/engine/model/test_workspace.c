@@ -2,6 +2,7 @@
  * near, and how the batch is cut into blocks of queries. */
 #include "engine/base/thread_pool.h"
 #include "engine/model/attention.h"
+#include "engine/model/config/sentence_modules.h"
 #include "engine/model/workspace.h"
 #include "tests/support/suite.h"
 
@@ -120,8 +121,8 @@ START_TEST(workspace_operands_in_fp32_are_the_matrices)
     ck_assert_uint_eq(w.activated.stride, w.mlp_stride * sizeof(float));
     close_one(&w);
     image.family = &image_family;
-    image.image_size = 32;
-    image.patch = 8;
+    image.image_size = extent_square(32);
+    image.patch = extent_square(8);
     image.patches = 16;
     open_one(&w, &image, &linear_native[PRECISION_F32], TOKENS, 1);
     ck_assert_ptr_eq(w.normed.data, w.y);
@@ -144,6 +145,46 @@ START_TEST(workspace_operands_in_int8_have_their_own_memory)
     }
     check_apart(parts, count);
     close_one(&w);
+}
+END_TEST
+
+/* A class is computed in bytes throughout. Of a vector, the operands of qkv and of the MLP's second
+ * product are wider, and have memory of their own. */
+START_TEST(a_vector_in_int8_has_the_operands_that_cost_it_most_in_bf16)
+{
+    static const enum family_head heads[] = {HEAD_CLASSIFIER, HEAD_EMBEDDING, HEAD_SPARSE};
+    static struct sentence_modules mean = {
+        .hidden = 24, .pooling = {.modes = {SENTENCE_MEAN}, .count = 1}, .width = 24};
+    const struct linear_backend *bytes = &linear_scalar[PRECISION_INT8];
+    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
+        struct workspace w;
+        struct part parts[32];
+        struct spec spec = small;
+        spec.head = heads[h];
+        spec.sentence = &mean;
+        const bool is_wide = spec.head != HEAD_CLASSIFIER;
+        const enum precision wide = is_wide ? PRECISION_BF16 : PRECISION_INT8;
+        ck_assert_int_eq(workspace_backend(&spec, bytes, TENSOR_VALUE)->precision, wide);
+        ck_assert_int_eq(workspace_backend(&spec, bytes, TENSOR_GATED_OUT)->precision, wide);
+        ck_assert_ptr_eq(workspace_backend(&spec, bytes, TENSOR_MLP_IN), bytes);
+        ck_assert_ptr_eq(workspace_backend(&spec, bytes, TENSOR_ATTENTION_OUT), bytes);
+        ck_assert_ptr_eq(workspace_backend(&spec, &linear_scalar[PRECISION_BF16], TENSOR_VALUE),
+                         &linear_scalar[PRECISION_BF16]);
+        open_one(&w, &spec, bytes, TOKENS, 1);
+        ck_assert_int_eq(w.projected.precision, wide);
+        ck_assert_int_eq(w.activated.precision, wide);
+        ck_assert_int_eq(w.normed.precision, PRECISION_INT8);
+        ck_assert_int_eq(w.attended.precision, PRECISION_INT8);
+        ck_assert(w.arena.bytes <= workspace_bytes(&spec, bytes, TOKENS, 1));
+        if (is_wide) {
+            const struct operand *const operands[] = {&w.normed, &w.projected, &w.attended,
+                                                      &w.activated};
+            for (size_t i = 0; i < 4; i++)
+                parts[i] = (struct part){operands[i]->data, TOKENS * operands[i]->stride};
+            check_apart(parts, 4);
+        }
+        close_one(&w);
+    }
 }
 END_TEST
 
@@ -283,7 +324,9 @@ END_TEST
 
 SUITE("workspace", room_for_explanations_is_for_texts_that_a_batch_holds,
       the_parts_of_a_workspace_are_zero_and_apart, workspace_operands_in_fp32_are_the_matrices,
-      workspace_operands_in_int8_have_their_own_memory, the_bound_of_a_workspace_in_fp32_is_near,
+      workspace_operands_in_int8_have_their_own_memory,
+      a_vector_in_int8_has_the_operands_that_cost_it_most_in_bf16,
+      the_bound_of_a_workspace_in_fp32_is_near,
       the_bound_of_a_workspace_counts_the_operands_of_other_precisions,
       a_batch_is_cut_into_blocks_of_queries_sequence_by_sequence,
       a_batch_of_few_tasks_is_cut_into_smaller_blocks)

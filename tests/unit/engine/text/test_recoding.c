@@ -266,6 +266,7 @@ static unsigned check_additions(const struct tokenizer *tokenizer, const char *w
             arena_deinit(&arena);
             return 0;
         }
+    ck_assert_uint_le(arena.bytes, 2 * tokenizer_additions_bytes(tokenizer, tokenizer->vocab_size));
     if (!tokenizer_first_differs(tokenizer))
         ck_assert_mem_eq(sets[0].offset, sets[1].offset,
                          tokenizer->vocab_size * sizeof *sets[0].offset);

@@ -230,8 +230,9 @@ START_TEST(preprocess_bytes_bound_what_geometry_keeps)
     static const unsigned sides[][2] = {{1, 1}, {224, 224}, {3000, 20}, {20, 3000}, {500, 700}};
     struct preprocess preprocess;
     struct err err = {0};
-    ck_assert_int_eq(preprocess_open(&preprocess, "models/configs/vit-base", "ViT", 224, &err),
-                     ERR_OK);
+    ck_assert_int_eq(
+        preprocess_open(&preprocess, "models/configs/vit-base", "ViT", extent_square(224), &err),
+        ERR_OK);
     for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
         struct arena arena;
         arena_init(&arena);

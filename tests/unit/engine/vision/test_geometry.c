@@ -113,7 +113,7 @@ START_TEST(preprocess_patches_leaves_out_what_fills_no_patch)
     for (unsigned i = 0; i < sizeof rgb; i++)
         rgb[i] = (unsigned char)i;
     out[24] = -1;
-    preprocess_patches(&preprocess, &(struct image){5, 3, rgb}, 2, out);
+    preprocess_patches(&preprocess, &(struct image){5, 3, rgb}, extent_square(2), out);
     ck_assert(out[0] == 0 && out[1] == 3 && out[2] == 15 && out[4] == 1 && out[11] == 20);
     ck_assert(out[12] == 6 && out[23] == 26 && out[24] == -1);
 }
@@ -127,13 +127,13 @@ START_TEST(preprocess_patches_rescales_and_normalises_each_channel)
     const struct image image = {1, 1, rgb};
     float out[3];
     preprocess.do_rescale = true;
-    preprocess_patches(&preprocess, &image, 1, out);
+    preprocess_patches(&preprocess, &image, extent_square(1), out);
     ck_assert(out[0] == 5 && out[1] == 10 && out[2] == 127.5f);
     preprocess.do_normalize = true;
-    preprocess_patches(&preprocess, &image, 1, out);
+    preprocess_patches(&preprocess, &image, extent_square(1), out);
     ck_assert(out[0] == 4 && out[1] == 4 && out[2] == 31.125f);
     preprocess.do_rescale = false;
-    preprocess_patches(&preprocess, &image, 1, out);
+    preprocess_patches(&preprocess, &image, extent_square(1), out);
     ck_assert(out[0] == 9 && out[1] == 9 && out[2] == 63);
 }
 END_TEST

@@ -29,7 +29,7 @@ static float *run(const struct preprocess *preprocess, const char *path, struct 
                   "%s", err.text);
     size_t count = (size_t)fitted->width * fitted->height * 3;
     float *out = arena_alloc_array(arena, count, sizeof *out);
-    preprocess_patches(preprocess, fitted, fitted->width, out);
+    preprocess_patches(preprocess, fitted, extent_square(fitted->width), out);
     return out;
 }
 
@@ -83,7 +83,8 @@ static size_t check_golden(const char *checkpoints, const char *model, const cha
     ck_assert_int_eq(
         doc_parse_file(&cases, arena_format(&arena, "%s/cases.json", dir), 1 << 24, &err), 0);
     ck_assert_msg(preprocess_open(&preprocess, dir, family,
-                                  (unsigned)number_of(config, "image_size"), &err) == 0,
+                                  extent_square((unsigned)number_of(config, "image_size")),
+                                  &err) == 0,
                   "%s: %s", model, err.text);
     size_t count = doc_array_count(cases);
     for (size_t i = 0; i < count; i++)
@@ -132,7 +133,7 @@ static enum err_code open_config(struct preprocess *out, const char *config, uns
         fclose(file);
     }
     *err = (struct err){0};
-    enum err_code code = preprocess_open(out, dir, "ViT", image_size, err);
+    enum err_code code = preprocess_open(out, dir, "ViT", extent_square(image_size), err);
     unlink(path);
     rmdir(dir);
     ck_assert_int_eq(code, err->code);
@@ -202,7 +203,8 @@ static enum err_code open_files(struct preprocess *out, const struct json_t *ite
         if (text != NULL)
             tempdir_write(&dir, names[i], text, strlen(text));
     }
-    preprocess_open(out, dir.path, doc_as_string(doc_member(item, "family")), FILE_SIDE, err);
+    preprocess_open(out, dir.path, doc_as_string(doc_member(item, "family")),
+                    extent_square(FILE_SIDE), err);
     tempdir_close(&dir);
     return err->code;
 }
@@ -392,7 +394,7 @@ START_TEST(preprocess_lays_patches_out_row_by_row_and_channel_by_channel)
     for (unsigned i = 0; i < sizeof rgb; i++)
         rgb[i] = (unsigned char)i;
     struct image image = {.width = 6, .height = 4, .rgb = rgb};
-    preprocess_patches(&as_is, &image, 2, out);
+    preprocess_patches(&as_is, &image, extent_square(2), out);
     for (unsigned p = 0; p < 6; p++)
         for (unsigned c = 0; c < 3; c++)
             for (unsigned y = 0; y < 2; y++)

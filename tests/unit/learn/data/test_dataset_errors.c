@@ -140,7 +140,7 @@ START_TEST(dataset_says_what_is_wrong_with_a_folder)
     snprintf(path, sizeof path, "%s/class", dir.path);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_int_eq(dataset_open(&dataset, dir.path, &texts, &err), ERR_UNUSABLE);
-    snprintf(text, sizeof text, "%s: a folder holds images, but texts are wanted", dir.path);
+    snprintf(text, sizeof text, "%s: a folder holds images, but texts are wanted: give a .jsonl or .csv file", dir.path);
     ck_assert_str_eq(err.text, text);
     dataset_close(&dataset);
     err = (struct err){0};

@@ -35,7 +35,7 @@ static struct engine_input served_image(struct samples_fixture *fixture, const c
 
 static size_t patch_bytes(const struct samples_fixture *fixture, unsigned patches)
 {
-    return (size_t)patches * 3 * fixture->spec.patch * fixture->spec.patch * sizeof(float);
+    return 3 * patches * extent_area(fixture->spec.patch) * sizeof(float);
 }
 
 static void expect_served_images(const char *dir)
@@ -98,9 +98,9 @@ START_TEST(samples_prepare_an_image_at_another_size)
 {
     struct samples_fixture fixture;
     samples_fixture_open(&fixture, GOLDEN "deit-0", "tests/data/eval/wafer");
-    unsigned patch = fixture.spec.patch, specials = fixture.spec.family->image_specials;
+    unsigned patch = fixture.spec.patch.width, specials = fixture.spec.family->image_specials;
     for (unsigned side = 1; side <= 6; side++) {
-        struct samples_view view = {.image_size = side * patch};
+        struct samples_view view = {.image_size = extent_square(side * patch)};
         struct engine_input input = samples_fixture_input(&fixture, 0, &view, NULL);
         ck_assert_uint_eq(input.tokens, side * side + specials);
         ck_assert_uint_eq(samples_tokens_max(fixture.samples, &view), input.tokens);
@@ -108,15 +108,16 @@ START_TEST(samples_prepare_an_image_at_another_size)
     struct engine_input input;
     char text[80];
     ck_assert_int_eq(samples_input(fixture.samples, 0,
-                                   &(struct samples_view){.image_size = patch - 1}, NULL,
-                                   &fixture.arena, &input, &fixture.err),
+                                   &(struct samples_view){.image_size = extent_square(patch - 1)},
+                                   NULL, &fixture.arena, &input, &fixture.err),
                      ERR_UNUSABLE);
     snprintf(text, sizeof text, "an image size of %u; it is from %u (a patch) to 100000", patch - 1,
              patch);
     ck_assert_str_eq(fixture.err.text, text);
     fixture.err = (struct err){0};
     ck_assert_int_eq(samples_input(fixture.samples, 0,
-                                   &(struct samples_view){.image_size = 100001, .patch = 100000},
+                                   &(struct samples_view){.image_size = {100001, 100001},
+                                                          .patch = {100000, 100000}},
                                    NULL, &fixture.arena, &input, &fixture.err),
                      ERR_UNUSABLE);
     ck_assert_str_eq(fixture.err.text,
@@ -134,9 +135,9 @@ static void expect_doubled(const char *dir)
     char *bytes;
     size_t len;
     samples_fixture_open(&fixture, dir, "tests/data/eval/wafer");
-    unsigned size = fixture.spec.image_size, patch = fixture.spec.patch;
+    unsigned size = fixture.spec.image_size.width, patch = fixture.spec.patch.width;
     struct err *err = &fixture.err;
-    ck_assert(!preprocess_open(&twice, dir, "ViT", size, err));
+    ck_assert(!preprocess_open(&twice, dir, "ViT", extent_square(size), err));
     twice.resize_height *= 2, twice.resize_width *= 2, twice.shortest_edge *= 2;
     twice.crop_height *= 2, twice.crop_width *= 2;
     ck_assert(!file_read(&bytes, &len, fixture.dataset.items[0].input, 1 << 24, err));
@@ -146,8 +147,8 @@ static void expect_doubled(const char *dir)
     ck_assert_uint_eq(fitted.width, 2 * size);
     size_t numbers = (size_t)4 * size * size * 3;
     float *expected = arena_alloc(&fixture.arena, numbers * sizeof *expected);
-    preprocess_patches(&twice, &fitted, patch, expected);
-    struct samples_view view = {.image_size = 2 * size};
+    preprocess_patches(&twice, &fitted, extent_square(patch), expected);
+    struct samples_view view = {.image_size = extent_square(2 * size)};
     struct engine_input input = samples_fixture_input(&fixture, 0, &view, NULL);
     ck_assert_mem_eq(input.patches, expected, numbers * sizeof *expected);
     free(bytes);
@@ -168,12 +169,12 @@ START_TEST(samples_augment_only_with_an_rng_and_repeat_themselves)
     struct samples_view view = {
         .augment = {.mirror = 1, .turn = 1, .shift = 0.1f, .die_noise = 0.1f}};
     struct rng one = rng_for(1, 2, 3), again = rng_for(1, 2, 3), other = rng_for(1, 2, 4);
-    struct engine_input inputs[] = {
-        samples_fixture_input(&fixture, 0, &view, NULL),
-        samples_fixture_input(&fixture, 0, &(struct samples_view){0}, NULL),
-        samples_fixture_input(&fixture, 0, &view, &one),
-        samples_fixture_input(&fixture, 0, &view, &again),
-        samples_fixture_input(&fixture, 0, &view, &other)};
+    const struct samples_view plain = {0};
+    struct engine_input inputs[] = {samples_fixture_input(&fixture, 0, &view, NULL),
+                                    samples_fixture_input(&fixture, 0, &plain, NULL),
+                                    samples_fixture_input(&fixture, 0, &view, &one),
+                                    samples_fixture_input(&fixture, 0, &view, &again),
+                                    samples_fixture_input(&fixture, 0, &view, &other)};
     size_t bytes = patch_bytes(&fixture, fixture.spec.patches);
     ck_assert_mem_eq(inputs[0].patches, inputs[1].patches, bytes);
     ck_assert_mem_ne(inputs[0].patches, inputs[2].patches, bytes);

@@ -95,6 +95,8 @@ static bool is_prediction(const char *pattern)
                                            "/tokenize",
                                            "/decode",
                                            "/similarity",
+                                           "/generate",
+                                           "/models/{name}/pipeline/{task}",
                                            "/",
                                            "/models/{name}",
                                            "/similar",

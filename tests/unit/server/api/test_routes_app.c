@@ -51,7 +51,7 @@ static const struct {
     {HTTP_GET, "/models", 200, json, "{\"models\":[{\"name\":\"logs\"", NULL, 0},
     {HTTP_GET, "/models/wafers", 200, json, "{\"name\":\"wafers\"", NULL, 0},
     {HTTP_GET, "/models/none", 404, problem,
-     "\"detail\":\"no model of this name is served; GET /models\"", NULL, 0},
+     "\"detail\":\"no model of this name is served; GET /models lists them\"", NULL, 0},
     {HTTP_GET, "/", 200, "text/html; charset=utf-8", "<!", NULL, 0},
     {HTTP_GET, "/openapi.json", 200, json, "{\"openapi\":\"3.1.", NULL, 0},
     {HTTP_GET, "/ui/none", 404, problem, "\"detail\":\"there is nothing at this path\"", NULL, 0},

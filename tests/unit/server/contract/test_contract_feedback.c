@@ -190,8 +190,8 @@ START_TEST(an_id_that_no_path_can_hold_is_named_in_the_query)
                                         "?id",        "?id=x&indx=0",   "?id=x&index=",
                                         "?id=x&id=",  "?id=x&index=-1", "?id=x&index=65536",
                                         "/x?id=die-7"};
-    static const char *const ids[][2] = {{"lot 7/die+3", "lot+7%2Fdie%2B3"}, {"..", ".."},
-                                         {"groups", "groups"}, {"die-7", "die-7"}};
+    static const char *const ids[][2] = {
+        {"lot 7/die+3", "lot+7%2Fdie%2B3"}, {"..", ".."}, {"groups", "groups"}, {"die-7", "die-7"}};
     char path[64];
     tempdir_open(&dir);
     start("100");
@@ -299,10 +299,87 @@ START_TEST(without_a_window_every_id_is_unknown)
 }
 END_TEST
 
+/* The labels of an answer that score at least 0.5, as members of an array: yours to free. */
+static char *predict_set(const char *id)
+{
+    char *body =
+        contract_format("{\"text\":\"vdd_io 3.97 V FAIL\",\"id\":\"%s\",\"top_k\":\"all\"}", id);
+    struct reply reply = ask("POST", "/predict", "", body);
+    reply_expect_status(&reply, 200);
+    char list[512] = "";
+    for (size_t i = 0; i < reply_count(&reply, "predictions"); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "predictions.%zu.score", i);
+        if (reply_number(&reply, path) < 0.5)
+            continue;
+        snprintf(path, sizeof path, "predictions.%zu.label", i);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s\"%s\"",
+                 list[0] != '\0' ? "," : "", reply_text(&reply, path));
+    }
+    reply_free(&reply);
+    free(body);
+    return strdup(list);
+}
+
+static struct reply give_set(const char *id, const char *list)
+{
+    char *body = contract_format("{\"id\":\"%s\",\"labels\":[%s]}", id, list);
+    struct reply reply = label(body);
+    free(body);
+    return reply;
+}
+
+/* bert-3 is a multi-label model. */
+START_TEST(a_set_of_labels_is_judged_whole_and_survives_a_restart)
+{
+    tempdir_open(&dir);
+    start("100");
+    char *set = predict_set("die-1"), *same = predict_set("die-2");
+    ck_assert_str_eq(set, same);
+    struct reply reply = give_set("die-1", set);
+    reply_expect_status(&reply, 200);
+    ck_assert_ptr_nonnull(strstr(reply.answer.body, "\"correct\":true"));
+    reply_free(&reply);
+    reply = give_set("die-2", "\"MBIST\",\"SCAN\",\"IO\",\"POWER\",\"TIMING\",\"THERMAL\"");
+    reply_expect_status(&reply, 200);
+    ck_assert_ptr_nonnull(strstr(reply.answer.body, "\"correct\":false"));
+    ck_assert_uint_eq(reply_count(&reply, "results.0.labels"), 6);
+    reply_free(&reply);
+    expect_accuracy(0.5, 2);
+    reply = give_set("die-1", "\"unheard of\"");
+    reply_expect_problem(&reply, 422, "unusable",
+                         "$.labels: the model has no label \"unheard of\"");
+    reply_free(&reply);
+    reply = ask("GET", "/metrics", "", NULL);
+    ck_assert_ptr_nonnull(
+        strstr(reply.answer.body, "label=\"POWER|TIMING|SCAN|MBIST|IO|THERMAL\",predicted="));
+    reply_free(&reply);
+    stop();
+    start("100");
+    do { /* the past is being read */
+        reply_free(&reply);
+        reply = give_set("die-2", set);
+    } while (reply.answer.status == 503);
+    reply_expect_status(&reply, 200);
+    ck_assert_uint_eq(reply_count(&reply, "results.0.replaced_labels"), 6);
+    reply_free(&reply);
+    expect_accuracy(1, 2);
+    reply = ask("DELETE", "/feedback/die-2", "", NULL);
+    reply_expect_status(&reply, 200);
+    ck_assert_ptr_nonnull(strstr(reply.answer.body, "\"removed_labels\":["));
+    reply_free(&reply);
+    expect_accuracy(1, 1);
+    free(set);
+    free(same);
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("contract_feedback", a_label_is_found_in_the_metrics_and_in_the_model,
+      a_set_of_labels_is_judged_whole_and_survives_a_restart,
       a_label_alone_fails_with_a_status_of_its_own, pages_of_others_and_other_hosts_give_no_labels,
-      delete_takes_a_label_back_and_has_no_body,
-      an_id_that_no_path_can_hold_is_named_in_the_query,
+      delete_takes_a_label_back_and_has_no_body, an_id_that_no_path_can_hold_is_named_in_the_query,
       an_item_of_an_envelope_is_meant_by_its_index_and_an_id_may_be_no_ascii,
       after_a_restart_and_after_a_kill_labels_and_predictions_are_known,
       without_a_window_every_id_is_unknown)

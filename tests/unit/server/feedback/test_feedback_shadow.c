@@ -71,6 +71,48 @@ static void expect(const char *version, uint64_t both, uint64_t answer_only, uin
     ck_assert_uint_eq(out.paired.neither, neither);
 }
 
+/* The sets of the two versions are bits of other places. */
+START_TEST(a_set_judges_both_by_its_texts)
+{
+    struct engine_info several = info;
+    several.scores = "sigmoid";
+    float scores[] = {0.1f, 0.9f, 0.8f};
+    opened(10);
+    const struct answer answer = {
+        .model_name = "wafer",
+        .model_version = "1",
+        .info = &several,
+        .result = {.task = ENGINE_CLASSIFY, .label = 1, .scores = scores}};
+    const struct prediction_record record = {.id = "a", .answer = &answer};
+    const struct observer observer = feedback_observer(feedback);
+    observer.prediction(observer.context, &record);
+    struct shadow_record shadow = {.id = "a",
+                                   .model = "wafer",
+                                   .version = "2",
+                                   .label = "Donut",
+                                   .is_set = true,
+                                   .set = 5, /* Donut and Center */
+                                   .labels = other_labels,
+                                   .label_count = 3};
+    observer.shadow(observer.context, &shadow);
+    shadow.version = "3";
+    shadow.set = 1;
+    observer.shadow(observer.context, &shadow);
+    const char *both[] = {"Donut", "Center"};
+    struct feedback_item item = {.id = "a", .labels = {both, 2}};
+    feedback_give(feedback, &item, 1, &arena, &err);
+    ck_assert(item.err.code == ERR_OK && item.is_correct);
+    expect("2", 1, 0, 0, 0);
+    expect("3", 0, 1, 0, 0);
+    item = (struct feedback_item){.id = "a", .labels = {both, 1}};
+    feedback_give(feedback, &item, 1, &arena, &err);
+    ck_assert(item.err.code == ERR_OK && !item.is_correct);
+    expect("2", 0, 0, 0, 1);
+    expect("3", 0, 0, 1, 0);
+    closed();
+}
+END_TEST
+
 /* The labels of the two versions have other places. */
 START_TEST(a_label_judges_both_by_their_texts)
 {
@@ -174,7 +216,7 @@ START_TEST(a_shadow_whose_version_takes_the_answers_place_judges_nothing)
 }
 END_TEST
 
-SUITE("feedback_shadow", a_label_judges_both_by_their_texts,
+SUITE("feedback_shadow", a_set_judges_both_by_its_texts, a_label_judges_both_by_their_texts,
       a_label_may_come_before_the_shadow_and_be_changed_or_taken_back,
       each_shadow_of_an_input_is_judged_by_itself,
       feedback_ignores_a_shadow_of_an_earlier_answer_with_the_same_id,

@@ -210,9 +210,9 @@ END_TEST
 
 START_TEST(window_bytes_are_the_memory_that_it_takes)
 {
-    ck_assert_uint_eq(sizeof(struct window_entry), 40);
-    ck_assert_uint_eq(window_bytes(100000), 100000 * 40 + 262144 * 4);
-    ck_assert_uint_ge(window_bytes(1), 40 + 8);
+    ck_assert_uint_eq(sizeof(struct window_entry), 56);
+    ck_assert_uint_eq(window_bytes(100000), 100000 * 56 + 262144 * 4);
+    ck_assert_uint_ge(window_bytes(1), 56 + 8);
 }
 END_TEST
 

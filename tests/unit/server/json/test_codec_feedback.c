@@ -38,6 +38,16 @@ START_TEST(one_label_is_read_with_all_its_members)
 }
 END_TEST
 
+START_TEST(a_set_of_labels_is_read_and_may_be_empty)
+{
+    ck_assert_int_eq(parse("{\"id\":\"a\",\"labels\":[\"x\",\"y\"],\"label\":null}"), ERR_OK);
+    ck_assert(call.items[0].label == NULL && call.items[0].labels.count == 2);
+    ck_assert_str_eq(call.items[0].labels.texts[1], "y");
+    ck_assert_int_eq(parse("{\"id\":\"a\",\"labels\":[]}"), ERR_OK);
+    ck_assert(call.items[0].labels.texts != NULL && call.items[0].labels.count == 0);
+}
+END_TEST
+
 START_TEST(a_bad_item_of_a_list_leaves_the_others)
 {
     ck_assert_int_eq(parse("{\"feedback\":[{\"id\":\"a\",\"label\":\"x\"},{\"id\":\"b\"},"
@@ -75,6 +85,22 @@ START_TEST(codec_feedback_errors_give_their_place)
         {"{\"id\":true,\"label\":\"b\"}", ERR_UNUSABLE, "$.id: expected a string, found a boolean"},
         {"{\"id\":\"a\",\"label\":\"b\",\"source\":7}", ERR_UNUSABLE,
          "$.source: expected a string, found a number"},
+        {"{\"id\":\"a\",\"labels\":null}", ERR_UNUSABLE, "$: expected \"label\", found none"},
+        {"{\"id\":\"a\",\"labels\":\"b\"}", ERR_UNUSABLE,
+         "$.labels: expected an array, found a string"},
+        {"{\"id\":\"a\",\"labels\":[\"b\",7]}", ERR_UNUSABLE,
+         "$.labels[1]: expected a string, found a number"},
+        {"{\"id\":\"a\",\"labels\":[\"b\\u0007\"]}", ERR_UNUSABLE, NULL},
+        {"{\"id\":\"a\",\"labels\":[],\"label\":\"b\"}", ERR_UNUSABLE,
+         "$: \"label\" and \"labels\" exclude each other"},
+        {"{\"id\":\"a\",\"labels\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+         "\"\","
+         "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+         "\"\",\"\","
+         "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+         "\"\",\"\","
+         "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}",
+         ERR_TOO_LARGE, "$.labels: at most 63 labels, found 64"},
         {"{\"id\":\"a\",\"labl\":\"b\"}", ERR_UNUSABLE,
          "$.labl: unknown member; did you mean \"label\"?"},
         {"{\"id\":\"a\",\"label\":\"b\",\"\\u001b[2J\":1}", ERR_UNUSABLE, "$: an unknown member"},
@@ -206,9 +232,9 @@ START_TEST(an_accuracy_has_wilsons_interval_classes_and_pairs)
 }
 END_TEST
 
-SUITE("codec_feedback", one_label_is_read_with_all_its_members,
-      a_bad_item_of_a_list_leaves_the_others, a_numeric_id_and_label_are_taken_as_their_text,
-      codec_feedback_errors_give_their_place, strings_have_their_bounds,
-      more_tokens_than_labels_can_have_are_refused, an_answer_has_results_and_problems_in_order,
-      an_accuracy_of_none_is_null_and_may_be_anything,
+SUITE("codec_feedback", a_set_of_labels_is_read_and_may_be_empty,
+      one_label_is_read_with_all_its_members, a_bad_item_of_a_list_leaves_the_others,
+      a_numeric_id_and_label_are_taken_as_their_text, codec_feedback_errors_give_their_place,
+      strings_have_their_bounds, more_tokens_than_labels_can_have_are_refused,
+      an_answer_has_results_and_problems_in_order, an_accuracy_of_none_is_null_and_may_be_anything,
       an_accuracy_has_wilsons_interval_classes_and_pairs)

@@ -51,6 +51,24 @@ START_TEST(json_that_is_put_in_means_the_same_and_has_no_separators_of_lines)
 }
 END_TEST
 
+/* Of every size: the list is whole, or the line is as before and says so. */
+START_TEST(a_list_is_put_in_whole_or_not_at_all)
+{
+    static const char *const texts[] = {"a\"", "bc"};
+    static const char whole[] = "{\"x\":1,\"l\":[\"a\\\"\",\"bc\"]";
+    for (size_t size = 6; size <= sizeof whole; size++) {
+        struct json_line line = line_of(size);
+        json_line_number(&line, "x", 1);
+        json_line_list(&line, "l", texts, 2);
+        const bool fits = size >= sizeof whole - 1;
+        expect(&line, fits ? whole : "{\"x\":1", !fits);
+    }
+    struct json_line line = line_of(64);
+    json_line_list(&line, "l", NULL, 0);
+    expect(&line, "{\"l\":[]", false);
+}
+END_TEST
+
 START_TEST(json_line_cuts_or_leaves_out_what_does_not_fit_and_says_so)
 {
     static const struct {
@@ -81,6 +99,7 @@ START_TEST(json_line_cuts_or_leaves_out_what_does_not_fit_and_says_so)
 }
 END_TEST
 
-SUITE("json_line", json_line_separates_members_at_the_start_and_inside_an_object,
+SUITE("json_line", a_list_is_put_in_whole_or_not_at_all,
+      json_line_separates_members_at_the_start_and_inside_an_object,
       json_that_is_put_in_means_the_same_and_has_no_separators_of_lines,
       json_line_cuts_or_leaves_out_what_does_not_fit_and_says_so)

@@ -455,7 +455,7 @@ START_TEST(words_are_those_of_the_code)
     static const char *const cases[][2] = {
         {"components/schemas/explain/oneOf",
          "[{\"type\":\"boolean\"},{\"enum\":[\"rollout\",\"attention\",\"gradient\","
-         "\"gradient-last\"]}]"},
+         "\"gradient-last\",\"alignment\"]}]"},
         {"components/schemas/Result/properties/decision/enum", "[\"auto\",\"review\",\"unknown\"]"},
         {"components/schemas/model/examples", "[\"logs\",\"wafers\"]"},
         {"info/version", "\"" ATTND_VERSION "\""},

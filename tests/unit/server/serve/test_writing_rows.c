@@ -86,6 +86,50 @@ START_TEST(writing_lets_pictures_in_between_its_steps)
 }
 END_TEST
 
+/* The text has one step, at the gate; the picture comes meanwhile and is answered before it. */
+START_TEST(writing_lets_pictures_in_between_the_layers_of_a_step)
+{
+    struct stage stage;
+    struct http_exchange text, picture;
+    writing_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &text, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &picture, "{\"image\": \"MTIz\"}"));
+    fake_gate(false);
+    fake_await_resumed(&picture);
+    fake_await_resumed(&text);
+    const struct row *written = ((struct request *)text.state)->rows;
+    const struct row *seen = ((struct request *)picture.state)->rows;
+    ck_assert_uint_le(seen->done_ns, written->done_ns);
+    ck_assert_uint_ge(seen->started_ns, written->started_ns);
+    check_end(&stage, &picture, 200, "label");
+    check_end(&stage, &text, 200, "written");
+    writing_close(&stage);
+}
+END_TEST
+
+/* Texts of the other requests for the same model wait for the next step. */
+START_TEST(writing_lets_no_text_in_between_its_layers)
+{
+    struct stage stage;
+    struct http_exchange first, second;
+    writing_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &first, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &second, "{\"text\": \"a\"}"));
+    fake_gate(false);
+    fake_await_resumed(&first);
+    fake_await_resumed(&second);
+    ck_assert_uint_ge(((struct request *)second.state)->rows[0].started_ns,
+                      ((struct request *)first.state)->rows[0].done_ns);
+    check_end(&stage, &first, 200, "written");
+    check_end(&stage, &second, 200, "written");
+    writing_close(&stage);
+}
+END_TEST
+
 START_TEST(writing_ends_when_the_client_has_gone)
 {
     struct stage stage;
@@ -136,6 +180,93 @@ START_TEST(writing_whose_step_ends_in_a_server_that_stops_is_503)
 }
 END_TEST
 
+/* Counts a word in a reply that is sent in parts, and ends it. */
+static unsigned count_in_parts(struct stage *stage, struct http_exchange *exchange,
+                               const char *word, bool *has_result)
+{
+    unsigned count = 0;
+    for (*has_result = false;;) {
+        fake_await_resumed(exchange);
+        exchange->reply.close = false;
+        stage->app.finish(&stage->service, exchange);
+        ck_assert_uint_eq(exchange->reply.status, 200);
+        ck_assert_str_eq(exchange->reply.content_type, "text/event-stream");
+        for (const char *at = exchange->reply.body; (at = strstr(at, word)) != NULL; at++)
+            count++;
+        *has_result |= strstr(exchange->reply.body, "event: result\ndata: {") != NULL;
+        if (!exchange->reply.has_more)
+            return count;
+        ck_assert(!*has_result);
+        ck_assert_int_eq(stage->app.more(&stage->service, exchange), HTTP_SUSPENDED);
+    }
+}
+
+START_TEST(writing_streams_each_token_and_then_the_answer)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    bool has_result;
+    writing_open(&stage, 50);
+    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true, \"id\": \"s\"}"));
+    ck_assert_uint_eq(
+        count_in_parts(&stage, &exchange, "event: token\ndata: {\"index\":", &has_result), 50);
+    ck_assert(has_result);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"output\":\"written\""));
+    exchange_done(&stage, &exchange);
+    check_places(stage.service.batcher);
+    writing_close(&stage);
+}
+END_TEST
+
+/* The first part is sent, and the row is the request's. */
+START_TEST(writing_whose_reader_leaves_between_two_parts_gives_its_place_back)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    writing_open(&stage, 1000000);
+    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true}"));
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ck_assert(exchange.reply.has_more);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "{\"index\":0,\"id\":7,\"text\":\"\\\"t\"}"));
+    exchange_done(&stage, &exchange);
+    check_places(stage.service.batcher);
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_that_fails_behind_its_first_token_ends_with_a_problem)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    writing_open(&stage, 1000000);
+    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true}"));
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ((struct request *)exchange.state)->rows[0].deadline_ns = 1;
+    exchange.reply.close = false;
+    ck_assert_int_eq(stage.app.more(&stage.service, &exchange), HTTP_SUSPENDED);
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ck_assert(!exchange.reply.has_more);
+    ck_assert_ptr_eq(strstr(exchange.reply.body, "event: problem\ndata: {"), exchange.reply.body);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "after 1 tokens"));
+    exchange_done(&stage, &exchange);
+    writing_close(&stage);
+}
+END_TEST
+
+START_TEST(writing_refuses_streams_that_there_are_not)
+{
+    struct stage stage;
+    writing_open(&stage, 1);
+    check_call(&stage, "{\"inputs\": [{\"text\": \"a\"}], \"stream\": true}", 422, "not a list");
+    check_call(&stage, "{\"image\": \"MTIz\", \"stream\": true}", 422, "writes no texts");
+    check_call(&stage, "{\"text\": \"a\", \"stream\": 1}", 422, "$.stream: expected");
+    writing_close(&stage);
+}
+END_TEST
+
 START_TEST(writing_refuses_labels_and_what_it_does_not_have)
 {
     struct stage stage;
@@ -151,6 +282,11 @@ END_TEST
 
 SUITE("writing_rows", writing_is_one_answer_of_many_steps,
       writing_of_several_requests_shares_its_steps, writing_lets_pictures_in_between_its_steps,
-      writing_ends_when_the_client_has_gone, writing_ends_at_its_deadline_and_tells_how_far_it_came,
+      writing_lets_pictures_in_between_the_layers_of_a_step,
+      writing_lets_no_text_in_between_its_layers, writing_ends_when_the_client_has_gone,
+      writing_ends_at_its_deadline_and_tells_how_far_it_came,
       writing_whose_step_ends_in_a_server_that_stops_is_503,
-      writing_refuses_labels_and_what_it_does_not_have)
+      writing_streams_each_token_and_then_the_answer,
+      writing_whose_reader_leaves_between_two_parts_gives_its_place_back,
+      writing_that_fails_behind_its_first_token_ends_with_a_problem,
+      writing_refuses_streams_that_there_are_not, writing_refuses_labels_and_what_it_does_not_have)

@@ -70,6 +70,12 @@ START_TEST(asking_tells_a_server_how_to_write)
     expect_json("\"max_new_tokens\":40,\"min_new_tokens\":0,\"num_beams\":4,"
                 "\"num_return_sequences\":2,\"no_repeat_ngram_size\":3,\"length_penalty\":-0.5,"
                 "\"source_language\":\"en\\\"XX\",\"target_language\":\"de_DE\",");
+    asking = (struct asking){0};
+    set("pattern", "[A-Z]\\d");
+    set("copy-numbers", NULL);
+    set("checksum", "semi-m13");
+    expect_json("\"pattern\":\"[A-Z]\\\\d\",\"copy_numbers\":true,\"checksum\":\"semi-m13\",");
+    set("num_return_sequences", "2");
     ck_assert_uint_eq(asking_texts(&asking, 1), 2);
     ck_assert_uint_eq(asking_texts(&asking, 0), 0);
     ck_assert_uint_eq(asking_texts(&(struct asking){0}, 3), 3);

@@ -73,20 +73,26 @@ START_TEST(result_puts_a_number_in_the_cell_of_the_score)
 END_TEST
 
 static const char written[] =
-    "{\"output\":\"=a\\nb\",\"score\":-0.5,\"alternatives\":[{\"output\":\"c\",\"score\":-1}],"
+    "{\"output\":\"=a\\nb\",\"score\":-0.5,\"confidence\":0.25,\"decision\":\"review\","
+    "\"reason\":\"low\",\"truncated\":true,\"alternatives\":[{\"output\":\"c\",\"score\":-1}],"
     "\"model\":{\"name\":\"m\",\"version\":\"1\",\"digest\":\"sha256:0\"}}";
 
 START_TEST(result_writes_a_row_of_texts)
 {
-    static const char *const rows[] = {"a.log,17,,\"'=a\nb\",-0.5,,,,,,,m,1,sha256:0,,\r\n",
-                                       "a.log,17,,\"'=a\nb\",-0.5,,,,,,,c,-1,m,1,sha256:0,,\r\n",
-                                       "a.log,17,,\"'=a\nb\",-0.5,,,,,,,c,-1,,,m,1,sha256:0,,\r\n"};
+    static const char *const rows[] = {
+        "a.log,17,,\"'=a\nb\",-0.5,0.25,review,low,,true,m,1,sha256:0,,\r\n",
+        "a.log,17,,\"'=a\nb\",-0.5,0.25,review,low,,true,c,-1,m,1,sha256:0,,\r\n",
+        "a.log,17,,\"'=a\nb\",-0.5,0.25,review,low,,true,c,-1,,,m,1,sha256:0,,\r\n"};
     for (unsigned texts = 1; texts <= 3; texts++) {
         const struct result_format format = {.is_csv = true, .top_k = 1, .texts = texts};
         char *found = line_by(&format, written, &plain);
         ck_assert_str_eq(found, rows[texts - 1]);
         free(found);
     }
+    const struct result_format format = {.is_csv = true, .texts = 1};
+    char *found = line_by(&format, "{\"output\":null,\"broken_rule\":\"pattern\"}", &plain);
+    ck_assert_str_eq(found, "a.log,17,,,,,,,pattern,,,,,,\r\n");
+    free(found);
 }
 END_TEST
 
@@ -110,8 +116,9 @@ END_TEST
 START_TEST(result_header_has_a_cell_for_each_of_a_row)
 {
     for (unsigned top_k = 1; top_k <= 3; top_k++) {
+        const bool writes = top_k == 2;
         const struct result_format format = {
-            .is_csv = true, .top_k = top_k, .texts = top_k == 2 ? 2 : 0};
+            .is_csv = true, .top_k = top_k, .texts = writes ? top_k : 0};
         char *header = NULL;
         size_t len, commas = 0;
         FILE *file = open_memstream(&header, &len);
@@ -119,7 +126,7 @@ START_TEST(result_header_has_a_cell_for_each_of_a_row)
         fclose(file);
         for (const char *at = header; *at != '\0'; at++)
             commas += *at == ',';
-        ck_assert_uint_eq(commas, 15 + 2 * (top_k - 1));
+        ck_assert_uint_eq(commas, (writes ? 14 : 15) + 2 * (top_k - 1));
         free(header);
     }
 }

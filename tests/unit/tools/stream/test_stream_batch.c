@@ -1,4 +1,5 @@
 /* test_stream_batch.c - batches of messages that were really read: the reply to each. */
+#include "tests/support/writing_model.h"
 #include "tests/unit/tools/stream/kafka_fixture.h"
 #include "tools/stream/stream_batch.h"
 
@@ -9,7 +10,8 @@ static struct answers_model model;
 static struct stream_batch *batch;
 static struct kafka *kafka;
 
-static void open_batch(const struct said *said, size_t count)
+static void open_batch_of(const char *dir, const struct asking *asking, const struct said *said,
+                          size_t count)
 {
     start_cluster();
     say(said, count);
@@ -18,10 +20,15 @@ static void open_batch(const struct said *said, size_t count)
     options.threads = 2;
     options.batch_messages = 100;
     options.message_bytes_max = 4096;
-    options.answers = (struct answers_options){.dir = "models/testlog-bert", .top_k = 1};
+    options.answers = (struct answers_options){.dir = dir, .top_k = 1, .asking = *asking};
     ck_assert_msg(answers_model_open(&model, &options.answers, &err) == ERR_OK, "%s", err.text);
     ck_assert_msg(stream_batch_open(&batch, &options, &model, &err) == ERR_OK, "%s", err.text);
     kafka = open_kafka(&options);
+}
+
+static void open_batch(const struct said *said, size_t count)
+{
+    open_batch_of("models/testlog-bert", &(struct asking){0}, said, count);
 }
 
 static void close_batch(void)
@@ -194,7 +201,40 @@ START_TEST(batch_problem_goes_to_the_output_without_a_dead_letter_topic)
 }
 END_TEST
 
-SUITE("stream_batch", batch_replies_have_the_order_of_its_messages_and_a_bad_one_fails_alone,
+/* The text of tests/data/golden/marian-0 has the output that transformers gives, whatever is written
+ * beside it. */
+START_TEST(batch_writes_texts_beside_each_other)
+{
+    enum { COUNT = 70 };
+    struct tempdir dir;
+    struct said said[COUNT];
+    struct asking asking = {0};
+    char values[COUNT][64];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(values[i], sizeof values[i], "Die %d of lot %d, %.*s", i, i * i, i % 20,
+                 "scan of a long chain");
+        said[i] = (struct said){.value = i % 9 == 1 ? "The die failed the scan test at 3.97 V."
+                                                    : values[i]};
+    }
+    ck_assert(!asking_set(&asking, "num_beams", "1", &err));
+    ck_assert(!asking_set(&asking, "max_new_tokens", "20", &err));
+    writing_model_open(&dir, "marian-0");
+    open_batch_of(dir.path, &asking, said, COUNT);
+    add(COUNT);
+    const struct kafka_reply *replies = answer();
+    for (int i = 0; i < COUNT; i++)
+        if (i % 9 == 1)
+            expect_text(replies[i].value, "\"output\":\"timeoutup The\",\"score\":-0.78963");
+        else
+            expect_text(replies[i].value, "\"output\":");
+    ck_assert_uint_eq(stream_batch_sums(batch).failed, 0);
+    close_batch();
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("stream_batch", batch_writes_texts_beside_each_other,
+      batch_replies_have_the_order_of_its_messages_and_a_bad_one_fails_alone,
       batch_ids_and_traces_are_those_of_the_message_or_its_own,
       batch_is_full_by_its_messages_or_their_bytes,
       batch_reply_that_is_refused_becomes_shorter_and_the_others_stay,

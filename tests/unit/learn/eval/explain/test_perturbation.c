@@ -41,7 +41,9 @@ static struct perturbation open_parts(const struct engine_input *input, enum per
     struct perturbation parts;
     struct err err = {0};
     arena_init(arena);
-    ck_assert_int_eq(perturbation_open(&parts, input, PATCH, SIDE, fill, arena, &err), ERR_OK);
+    ck_assert_int_eq(perturbation_open(&parts, input, extent_square(PATCH), extent_square(SIDE),
+                                       fill, arena, &err),
+                     ERR_OK);
     return parts;
 }
 

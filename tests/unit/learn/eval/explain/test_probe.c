@@ -39,8 +39,9 @@ static void open_probe_with(struct fixture *fixture, const char *model, const ch
                        &fixture->input, &err);
         free(bytes);
     }
-    perturbation_open(&fixture->parts, &fixture->input, info->patch_size, info->image_height,
-                      PERTURBATION_MEDIAN, &fixture->arena, &err);
+    perturbation_open(&fixture->parts, &fixture->input, info->patch_size,
+                      extent_square(info->image_height), PERTURBATION_MEDIAN, &fixture->arena,
+                      &err);
     probe_open(&fixture->probe, fixture->model, 1, &err);
     probe_run(&fixture->probe, &fixture->input, &(struct engine_result){.logits = fixture->logits});
     engine_scores(fixture->model, fixture->logits, fixture->scores);

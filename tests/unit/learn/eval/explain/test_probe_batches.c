@@ -36,8 +36,8 @@ static void take(unsigned count)
         len += strcspn(words + len + (i > 0), " ") + (i > 0);
     engine_prepare(fixture.model, text_source_len(words, len), NULL, &fixture.arena, &fixture.input,
                    &err);
-    perturbation_open(&fixture.parts, &fixture.input, 0, 0, PERTURBATION_MEDIAN, &fixture.arena,
-                      &err);
+    perturbation_open(&fixture.parts, &fixture.input, (struct extent){0}, (struct extent){0},
+                      PERTURBATION_MEDIAN, &fixture.arena, &err);
     ck_assert_msg(!probe_take(&fixture.probe, &fixture.parts, 1, &err), "%s", err.text);
     ck_assert(fixture.parts.count == count && fixture.input.tokens == count + 2);
 }

@@ -239,14 +239,15 @@ static unsigned opens_at(const struct fixture *fixture, unsigned image_size)
 {
     struct preprocess preprocess;
     struct err err = {0};
-    return preprocess_open(&preprocess, fixture->dir.path, "ViT", image_size, &err) == ERR_OK;
+    return preprocess_open(&preprocess, fixture->dir.path, "ViT", extent_square(image_size),
+                           &err) == ERR_OK;
 }
 
 START_TEST(export_at_another_resolution_resizes_to_it)
 {
     struct fixture fixture;
     setup(&fixture, WAFER);
-    fixture.parameters.spec.image_size = 48;
+    fixture.parameters.spec.image_size = extent_square(48);
     export_it(&fixture);
     struct json_t *config = json_of(&fixture, "config.json");
     expect_number(config, "image_size", 48);
@@ -256,7 +257,7 @@ START_TEST(export_at_another_resolution_resizes_to_it)
     expect_number(config, "rescale_factor", 0.00392156862745098);
     doc_free(config);
     fixture.what.source_dir = fixture.dir.path;
-    fixture.parameters.spec.image_size = 72;
+    fixture.parameters.spec.image_size = extent_square(72);
     export_it(&fixture);
     ck_assert(opens_at(&fixture, 72));
     drop(&fixture);
@@ -273,7 +274,7 @@ START_TEST(export_scales_the_size_before_a_crop)
     struct fixture fixture;
     setup(&fixture, WAFER);
     fixture.what.source_dir = fixture.source.path;
-    fixture.parameters.spec.image_size = 112;
+    fixture.parameters.spec.image_size = extent_square(112);
     tempdir_write(&fixture.source, "config.json", config, strlen(config));
     tempdir_write(&fixture.source, "preprocessor_config.json", crops, strlen(crops));
     export_it(&fixture);

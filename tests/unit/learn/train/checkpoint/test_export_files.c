@@ -85,8 +85,12 @@ START_TEST(a_path_that_is_too_long_is_refused)
     ck_assert_int_eq(export_files_copy(long_dir, "/tmp", "xy", &found, &err), ERR_IO);
     ck_assert_int_eq(export_files_copy("/tmp", long_dir, "xy", &found, &err), ERR_IO);
     ck_assert_int_eq(export_files_tokenizer("/tmp", long_dir, 0, &err), ERR_IO);
-    ck_assert_int_eq(export_files_preprocessor("/tmp", long_dir, "ViT", 1, 1, &err), ERR_IO);
-    ck_assert_int_eq(export_files_preprocessor(long_dir, "/tmp", "ViT", 1, 1, &err), ERR_IO);
+    ck_assert_int_eq(export_files_preprocessor("/tmp", long_dir, "ViT", extent_square(1),
+                                               extent_square(1), &err),
+                     ERR_IO);
+    ck_assert_int_eq(export_files_preprocessor(long_dir, "/tmp", "ViT", extent_square(1),
+                                               extent_square(1), &err),
+                     ERR_IO);
 }
 END_TEST
 
@@ -233,8 +237,9 @@ static struct json_t *preprocessor(const char *text, unsigned from, unsigned to)
 {
     if (text != NULL)
         put(&source, "preprocessor_config.json", text);
-    ck_assert_msg(!export_files_preprocessor(dir.path, source.path, "ViT", from, to, &err), "%s",
-                  err.text);
+    ck_assert_msg(!export_files_preprocessor(dir.path, source.path, "ViT", extent_square(from),
+                                             extent_square(to), &err),
+                  "%s", err.text);
     return json_of("preprocessor_config.json");
 }
 
@@ -253,7 +258,8 @@ START_TEST(without_a_preprocessor_there_is_nothing_to_write)
 {
     char want[PATH_MAX];
     open_dirs();
-    ck_assert_int_eq(export_files_preprocessor(dir.path, source.path, "ViT", 48, 24, &err),
+    ck_assert_int_eq(export_files_preprocessor(dir.path, source.path, "ViT", extent_square(48),
+                                               extent_square(24), &err),
                      ERR_UNSUPPORTED);
     snprintf(want, sizeof want, "%s: there is no preprocessor_config.json, ", source.path);
     ck_assert_int_eq(strncmp(err.text, want, strlen(want)), 0);
@@ -271,8 +277,9 @@ START_TEST(steps_in_a_member_of_processor_config_are_resized_there)
                                "\"mine\": 5}";
     open_dirs();
     put(&source, "processor_config.json", text);
-    ck_assert_msg(!export_files_preprocessor(dir.path, source.path, "ViT", 48, 24, &err), "%s",
-                  err.text);
+    ck_assert_msg(!export_files_preprocessor(dir.path, source.path, "ViT", extent_square(48),
+                                             extent_square(24), &err),
+                  "%s", err.text);
     ck_assert(!has("preprocessor_config.json"));
     struct json_t *root = json_of("processor_config.json");
     outcome_expect_number(root, "image_processor.size.height", 24);
@@ -327,7 +334,8 @@ START_TEST(export_files_name_a_preprocessor_that_cannot_be_understood)
     char want[PATH_MAX];
     open_dirs();
     put(&source, "preprocessor_config.json", "{\"size\": \"huge\"}");
-    ck_assert_int_eq(export_files_preprocessor(dir.path, source.path, "ViT", 48, 24, &err),
+    ck_assert_int_eq(export_files_preprocessor(dir.path, source.path, "ViT", extent_square(48),
+                                               extent_square(24), &err),
                      ERR_UNSUPPORTED);
     snprintf(want, sizeof want, "%s: preprocessor_config.json: ", source.path);
     ck_assert_int_eq(strncmp(err.text, want, strlen(want)), 0);

@@ -110,7 +110,7 @@ END_TEST
 
 START_TEST(data_loader_tells_the_first_input_of_its_batch_that_fails)
 {
-    struct samples_view view = {.image_size = 16};
+    struct samples_view view = {.image_size = {16, 16}};
     struct data_loader_order order = {.view = &view};
     static const size_t items[] = {1, 2, 0}, fine[] = {1, 3};
     train_fixture_images(&f, "right");

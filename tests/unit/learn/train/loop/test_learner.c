@@ -345,7 +345,7 @@ START_TEST(learner_keeps_its_state_at_another_image_size)
     ck_assert(!learner_resize(learner, 16, &err));
     ck_assert_ptr_eq(learner->network, network);
     ck_assert(!learner_resize(learner, 24, &err));
-    ck_assert(learner->setup.spec.image_size == 24 && learner->setup.spec.patches == 36);
+    ck_assert(learner->setup.spec.image_size.width == 24 && learner->setup.spec.patches == 36);
     ck_assert(learner->optimizer.steps == 9 && learner->loaded.found == 4);
     ck_assert_ptr_eq(learner->optimizer.parameters, &learner->parameters);
     expect_resized(learner->parameters.values, &from, was[0]);
@@ -364,7 +364,7 @@ START_TEST(learner_keeps_its_state_at_another_image_size)
                      was[1] + from.map.classifier_weight, 48 * sizeof(float));
     ck_assert_mem_eq(learner->optimizer.v + map->classifier_weight,
                      was[2] + from.map.classifier_weight, 48 * sizeof(float));
-    run.plan.judging.image_size = 24; /* its network runs at once */
+    run.plan.judging.image_size = extent_square(24); /* its network runs at once */
     float logits[BATCH][2];
     prepare(BATCH);
     learner_logits(learner, &run.loader, logits[0]);

@@ -345,6 +345,33 @@ START_TEST(options_of_labels_are_refused_for_an_embedding)
 }
 END_TEST
 
+START_TEST(options_of_labels_heads_and_windows_are_refused_for_texts)
+{
+    static const char *const rows[][2] = {
+        {"class-weight", "0.5"}, {"balance", "0.5"},       {"teacher", "t"},
+        {"freeze-epochs", "1"},  {"layer-decay", "0.9"},   {"entropy", "1"},
+        {"sparsity", "1"},       {"stages", "48:2"},       {"views", "2"},
+        {"window", "any"},       {"long-text", "windows"}, {"line-dropout", "0.1"},
+        {"word-dropout", "0.1"}, {"truncation", "accept"}, {"logit-adjust", "1"},
+        {"ngrams", "100"},       {"ood-method", "energy"}, {"init", "structured"},
+        {"grey16", "minmax"},    {"reduction", "lines"},   {"class-biases", "fit"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct train_options options = with_task("seq2seq");
+        struct err err = {0};
+        char text[80];
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_OK);
+        ck_assert(!apply(&options, "label-smoothing", "0.1"));
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_OK);
+        ck_assert(!apply(&options, rows[i][0], rows[i][1]));
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
+        snprintf(text, sizeof text, "--%s", rows[i][0]);
+        ck_assert_msg(strncmp(err.text, text, strlen(text)) == 0 &&
+                          strstr(err.text, " does not go with --task seq2seq") != NULL,
+                      "%s", err.text);
+    }
+}
+END_TEST
+
 START_TEST(teachers_are_given_one_after_another)
 {
     struct train_options options;
@@ -462,6 +489,8 @@ SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
       options_name_those_that_exclude_each_other, options_of_labels_are_refused_for_numbers,
-      tasks_have_their_names_and_their_older_ones, options_of_labels_are_refused_for_an_embedding,
-      teachers_are_given_one_after_another, options_enter_a_fingerprint_only_if_used,
-      views_make_a_group_and_reductions_have_names, the_fingerprint_is_a_line_an_option)
+      tasks_have_their_names_and_their_older_ones,
+      options_of_labels_heads_and_windows_are_refused_for_texts,
+      options_of_labels_are_refused_for_an_embedding, teachers_are_given_one_after_another,
+      options_enter_a_fingerprint_only_if_used, views_make_a_group_and_reductions_have_names,
+      the_fingerprint_is_a_line_an_option)

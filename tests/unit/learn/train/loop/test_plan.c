@@ -8,7 +8,7 @@
 static struct spec vit(void)
 {
     return (struct spec){
-        .family = family_find("vit", NULL), .image_size = 96, .patch = 8, .channels = 3};
+        .family = family_find("vit", NULL), .image_size = {96, 96}, .patch = {8, 8}, .channels = 3};
 }
 
 START_TEST(stages_follow_each_other)
@@ -58,6 +58,29 @@ START_TEST(plan_refuses_an_image_size_that_relative_positions_do_not_fit)
     ck_assert_int_eq(plan_make(&plan, &options, &spec, 95, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text,
                      "--stages: 48 pixels: the relative positions of a beit are for its 96");
+}
+END_TEST
+
+START_TEST(plan_learns_images_that_are_no_squares_at_their_own_size)
+{
+    struct train_options options;
+    struct spec spec = vit();
+    struct plan plan;
+    struct err err = {0};
+    spec_set_image_size(&spec, (struct extent){48, 320});
+    train_options_default(&options);
+    ck_assert_int_eq(plan_make(&plan, &options, &spec, 95, &err), ERR_OK);
+    ck_assert_uint_eq(plan_image_size(&plan, 0), 0);
+    options.stages = (struct train_stages){.stage = {{48, 2}}, .count = 1};
+    ck_assert_int_eq(plan_make(&plan, &options, &spec, 95, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "--stages is for square images; the model reads 48 x 320 pixels in "
+                               "patches of 8");
+    err = (struct err){0};
+    options.stages.count = 0;
+    spec.family = family_find("dinov2", NULL);
+    ck_assert_int_eq(plan_make(&plan, &options, &spec, 95, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text,
+                     "images become 48 x 320; the positions of a dinov2 are learnt on squares");
 }
 END_TEST
 
@@ -123,7 +146,7 @@ START_TEST(views_take_what_each_option_says)
     const struct augment *augment = &view->augment;
     struct samples_view judging = {.tokens_max = 12};
     ck_assert_mem_eq(&plan.judging, &judging, sizeof judging);
-    ck_assert(view->tokens_max == 12 && view->image_size == 0 && !view->any_window);
+    ck_assert(view->tokens_max == 12 && view->image_size.height == 0 && !view->any_window);
     ck_assert(view->line_dropout == 0.125f && view->word_dropout == 0.25f);
     ck_assert(augment->mirror == 0.5f && augment->turn == 1 && augment->spin == 0.375f);
     ck_assert(augment->shift == 0.5f && augment->die_noise == 0.0625f);
@@ -209,6 +232,7 @@ END_TEST
 
 SUITE("plan", stages_follow_each_other, a_size_that_patches_do_not_divide_is_refused,
       plan_refuses_an_image_size_that_relative_positions_do_not_fit,
+      plan_learns_images_that_are_no_squares_at_their_own_size,
       steps_and_rates_follow_from_the_options, views_take_what_each_option_says,
       texts_have_one_stage_of_no_size, work_and_size_change_at_a_stages_first_step,
       rate_rises_then_falls_along_a_cosine, every_step_has_the_rate_of_the_formula)

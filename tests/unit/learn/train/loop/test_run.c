@@ -174,7 +174,7 @@ START_TEST(a_micro_batch_has_room_for_the_longest_input)
     f.options.stages = (struct train_stages){{{12, 1}, {24, 1}, {16, 1}}, 3};
     open_run();
     ck_assert_uint_eq(run.learner.setup.network.tokens_max, 37);
-    ck_assert_uint_eq(run.learner.setup.spec.image_size, 12);
+    ck_assert_uint_eq(run.learner.setup.spec.image_size.width, 12);
     run_close(&run);
     train_fixture_close(&f);
 }
@@ -336,7 +336,7 @@ START_TEST(a_structured_beginning_is_for_images_whose_heads_have_quarters)
     expect_refused(ERR_UNUSABLE, refusal, "");
     write_image_config(24);
     open_run();
-    ck_assert(run.learner.setup.structured && run.plan.judging.image_size == 16);
+    ck_assert(run.learner.setup.structured && run.plan.judging.image_size.width == 16);
     for (size_t i = 0; i < 8; i++)
         ck_assert_uint_eq(run.items[i], run.corpus.train.item[i * run.corpus.train.count / 8]);
     ck_assert_mem_eq(run.learner.best, run.learner.parameters.values,
@@ -356,7 +356,7 @@ START_TEST(a_structured_beginning_is_for_images_whose_heads_have_quarters)
     open_run();
     ck_assert_float_eq(
         run.learner.parameters.values[run.learner.parameters.map.layers[0].qkv_weight], gained);
-    ck_assert_uint_eq(run.plan.judging.image_size, 0);
+    ck_assert_uint_eq(run.plan.judging.image_size.width, 0);
     run_close(&run);
     train_fixture_close(&f);
 }

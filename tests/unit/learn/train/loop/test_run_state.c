@@ -114,15 +114,15 @@ START_TEST(a_state_of_another_image_size_is_restored_at_its_own)
     f.options.init = "structured";
     f.options.stages = (struct train_stages){{{12, 1}, {16, 1}}, 2};
     open_run();
-    ck_assert_uint_eq(run.learner.setup.spec.image_size, 12);
+    ck_assert_uint_eq(run.learner.setup.spec.image_size.width, 12);
     ck_assert(!run_shape(&run, 1, &err));
-    ck_assert_uint_eq(run.learner.setup.spec.image_size, 16);
+    ck_assert_uint_eq(run.learner.setup.spec.image_size.width, 16);
     mark_arrays();
     ck_assert(!run_save(&run, &err));
     run_close(&run);
     open_run();
     ck_assert(run.resumed && run.at.image_size == 16);
-    ck_assert_uint_eq(run.learner.setup.spec.image_size, 16);
+    ck_assert_uint_eq(run.learner.setup.spec.image_size.width, 16);
     expect_marks();
     run_close(&run);
     train_fixture_close(&f);
@@ -153,9 +153,9 @@ START_TEST(an_epoch_has_its_size_and_what_rests)
     open_run();
     for (unsigned epoch = 0; epoch < 3; epoch++) {
         ck_assert(!run_shape(&run, epoch, &err));
-        ck_assert_uint_eq(run.learner.setup.spec.image_size, sizes[epoch]);
-        ck_assert_uint_eq(run.plan.learning.image_size, sizes[epoch]);
-        ck_assert_uint_eq(run.plan.judging.image_size, sizes[epoch]);
+        ck_assert_uint_eq(run.learner.setup.spec.image_size.width, sizes[epoch]);
+        ck_assert_uint_eq(run.plan.learning.image_size.width, sizes[epoch]);
+        ck_assert_uint_eq(run.plan.judging.image_size.width, sizes[epoch]);
         ck_assert_uint_eq(run.learner.setup.network.frozen_depth, depths[epoch]);
     }
     run_close(&run);

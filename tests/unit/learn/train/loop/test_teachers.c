@@ -281,14 +281,14 @@ START_TEST(a_teacher_of_images_sees_them_at_its_own_size)
     f.options.batch = 7;
     f.options.mirror = f.options.turn = true;
     open_run();
-    run.plan.learning.image_size = 16;
+    run.plan.learning.image_size = extent_square(16);
     write_model(&f.second, 20, (const char *[]){"left", "right"});
     struct samples_view smaller = run.plan.learning;
-    smaller.image_size = 8;
+    smaller.image_size = extent_square(8);
     ck_assert_msg(!try_teacher(1, &smaller), "%s", err.text);
     struct teacher *teacher = alone.models;
     ck_assert(teacher->image_tokens == 17 && teacher->tokens_max == TEACHERS_TOKENS);
-    ck_assert(teacher->view.image_size == 16 && teacher->view.patch == 4);
+    ck_assert(teacher->view.image_size.width == 16 && teacher->view.patch.width == 4);
     ck_assert(teacher->view.augment.turn == 1);
     expect_logits(false, 7);
     teacher->tokens_max = 35;
@@ -328,7 +328,7 @@ START_TEST(teachers_name_an_input_that_they_cannot_read)
     train_fixture_images(&f, "right");
     tempdir_write(&f.data, "00.png", "no", 2);
     open_run();
-    run.plan.learning.image_size = 16;
+    run.plan.learning.image_size = extent_square(16);
     write_model(&f.second, 20, (const char *[]){"left", "right"});
     ck_assert(!try_teacher(1, &run.plan.learning));
     struct data_loader_order order = {.view = &run.plan.learning};

@@ -133,8 +133,8 @@ static void fill_stages(struct spec *spec)
                   {.first = 3, .end = 5, .hidden = HIDDEN, .heads = 2, .intermediate = 24}}};
     spec->stages = &stages;
     spec->layers = 5;
-    spec->patch = 2;
-    spec_set_image_size(spec, 8);
+    spec->patch = extent_square(2);
+    spec_set_image_size(spec, extent_square(8));
 }
 
 /* One pooling, and four side by side behind a last norm; the one of largest numbers, which has
@@ -180,8 +180,8 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
     }
     spec->is_gated = strcmp(choice->model_type, "dinov2") == 0;
     spec->registers = spec->family->key_registers != NULL ? 2 : 0;
-    spec->image_size = 9;
-    spec->patch = 3;
+    spec->image_size = extent_square(9);
+    spec->patch = extent_square(3);
     spec->channels = 3;
     spec->patches = 9;
     if (spec->family->has_stages)
@@ -230,7 +230,7 @@ static void fill_texts(struct tiny *tiny)
 
 static void fill_images(struct tiny *tiny)
 {
-    size_t numbers = (size_t)tiny->spec.patches * 3 * tiny->spec.patch * tiny->spec.patch;
+    size_t numbers = 3 * tiny->spec.patches * extent_area(tiny->spec.patch);
     tiny->patches = numbers_new(3 * numbers, 1, 77);
     for (unsigned r = 0; r < 3; r++)
         tiny->inputs[r] = (struct engine_input){.kind = ENGINE_IMAGE,

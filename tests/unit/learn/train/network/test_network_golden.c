@@ -51,7 +51,7 @@ static void prepare_texts(struct golden *golden)
 
 static void prepare_images(struct golden *golden)
 {
-    size_t numbers = 3 * (size_t)golden->spec.image_size * golden->spec.image_size;
+    size_t numbers = 3 * extent_area(golden->spec.image_size);
     for (golden->rows = 0; golden->rows < 3; golden->rows++) {
         float *patches = arena_alloc(&golden->arena, numbers * sizeof *patches);
         numbers_fill(patches, numbers, 1.5f, golden->rows + 1);

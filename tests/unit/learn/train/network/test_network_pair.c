@@ -267,8 +267,8 @@ static void fill_specs(struct tiny *tiny)
                                      .norm_eps = 1e-6f,
                                      .qkv_bias = true,
                                      .root = "encoder.",
-                                     .image_size = 9,
-                                     .patch = 3,
+                                     .image_size = {9, 9},
+                                     .patch = {3, 3},
                                      .channels = 3,
                                      .patches = 9};
     }

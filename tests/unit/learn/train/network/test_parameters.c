@@ -337,7 +337,7 @@ START_TEST(parameters_load_takes_an_image_model_to_another_size)
     arena_init(&arena);
     ck_assert_int_eq(spec_read(&spec, "tests/data/golden/vit-0", &arena, &err), ERR_OK);
     load(&whole, "tests/data/golden/vit-0", &spec);
-    spec.image_size = 96;
+    spec.image_size = extent_square(96);
     spec.patches = 36;
     load(&other, "tests/data/golden/vit-0", &spec);
     ck_assert_msg(other.err.code == ERR_OK, "%s", other.err.text);
@@ -346,7 +346,7 @@ START_TEST(parameters_load_takes_an_image_model_to_another_size)
     const float *from = whole.parameters.values + whole.parameters.map.position;
     const float *to = other.parameters.values + other.parameters.map.position;
     ck_assert_mem_eq(to, from, 48 * sizeof(float));
-    positions_resize(grid, 6, from + 48, 4, 48, false);
+    positions_resize(grid, extent_square(6), from + 48, extent_square(4), 48, false);
     ck_assert_mem_eq(to + 48, grid, sizeof grid);
     parameters_close(&whole.parameters);
     parameters_close(&other.parameters);

@@ -32,8 +32,8 @@ static void open_parameters(const char *model_type, unsigned positions)
                         .vocab_size = 6,
                         .positions = positions,
                         .token_types = 2,
-                        .image_size = is_text ? 0 : ACROSS * 2,
-                        .patch = is_text ? 0 : 2,
+                        .image_size = extent_square(is_text ? 0 : ACROSS * 2),
+                        .patch = extent_square(is_text ? 0 : 2),
                         .channels = 3,
                         .patches = is_text ? 0 : ACROSS * ACROSS,
                         .label_count = 2};
@@ -82,7 +82,8 @@ START_TEST(grids_that_are_square_are_resampled)
         ck_assert_msg(!load(parameters.map.position, 3, shape, &err), "%s", err.text);
         const float *found = parameters.values + parameters.map.position;
         ck_assert_mem_eq(found, numbers, HIDDEN * sizeof *found);
-        positions_resize(want, ACROSS, numbers + HIDDEN, n, HIDDEN, false);
+        positions_resize(want, extent_square(ACROSS), numbers + HIDDEN, extent_square(n), HIDDEN,
+                         false);
         ck_assert_mem_eq(found + HIDDEN, want, sizeof want);
         ck_assert_int_eq(loaded.positions_resized, n != ACROSS);
         ck_assert(loaded.found == parameters.count && loaded.missing == 0 &&

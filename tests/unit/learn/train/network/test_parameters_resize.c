@@ -22,8 +22,8 @@ static void open_at(struct parameters *out, const char *model_type, unsigned acr
                         .norm_eps = 1e-6f,
                         .qkv_bias = true,
                         .label_count = 2,
-                        .image_size = across * PATCH,
-                        .patch = PATCH,
+                        .image_size = extent_square(across * PATCH),
+                        .patch = extent_square(PATCH),
                         .channels = 3,
                         .patches = across * across};
     ck_assert_msg(!parameters_open(out, &spec, HEAD_CLASSIFIER, &err), "%s", err.text);
@@ -40,7 +40,8 @@ static void check(const char *model_type, size_t specials)
     numbers_fill(from.values, from.numbers, 1, 3);
     ck_assert_msg(!parameters_resize(&from, from.values, &to, to.values, &err), "%s", err.text);
     const float *source = from.values + from.map.position, *found = to.values + to.map.position;
-    positions_resize(grid, TO, source + specials * HIDDEN, FROM, HIDDEN, false);
+    positions_resize(grid, extent_square(TO), source + specials * HIDDEN, extent_square(FROM),
+                     HIDDEN, false);
     ck_assert_mem_eq(found, source, specials * HIDDEN * sizeof *found);
     ck_assert_mem_eq(found + specials * HIDDEN, grid, sizeof grid);
     ck_assert_uint_eq(from.count, to.count);

@@ -32,8 +32,8 @@ static void open_parameters(const char *architecture, unsigned across)
                          .norm_eps = 1e-6f,
                          .qkv_bias = true,
                          .label_count = 2,
-                         .image_size = across * PATCH,
-                         .patch = PATCH,
+                         .image_size = extent_square(across * PATCH),
+                         .patch = extent_square(PATCH),
                          .channels = 3,
                          .patches = across * across};
     ck_assert_msg(!parameters_open(&found, &spec, HEAD_CLASSIFIER, &err) &&

@@ -1,0 +1,119 @@
+/* tgi.c - text-generation-inference's POST /generate, by a model that writes texts. Its clients
+ * that know an address alone send the same to it: hf.c.
+ *
+ *     {"inputs": "text", "parameters": {"max_new_tokens": 20, "details": true}, "stream": false}
+ *     {"generated_text": "...", "details": {"finish_reason", ..., "tokens": [...]}}
+ *
+ * written.h has the parameters. `model` is ours.
+ *
+ * Source: text-generation-inference 3.3, its OpenAPI document and its client 0.7. */
+#include "server/protocol/protocol.h"
+#include "server/protocol/texts.h"
+#include "server/protocol/writing.h"
+#include "server/protocol/written.h"
+
+#include "engine/base/doc.h"
+#include "wire/limits.h"
+
+#include <stdio.h>
+
+enum {
+    FRAME_BYTES = 1024,     /* of a reply and its headers */
+    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
+};
+
+static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    (void)call, (void)index;
+    snprintf(out, CALL_PLACE_BYTES, "inputs");
+}
+
+static enum err_code read_call(struct request *request, const struct json_t *root,
+                               struct written_how *how)
+{
+    static const char known[] =
+        WRITTEN_TASKS ", " WRITTEN_GENERATION ", " WRITTEN_GENERATE ", truncate";
+    const struct json_t *parameters = doc_member(root, "parameters");
+    struct predict_call *call = &request->call;
+    bool streams = false;
+    if (doc_check_members(parameters, "$.parameters", known, &request->err))
+        return request->err.code = ERR_UNUSABLE;
+    if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
+        written_read(request, parameters, how) || written_read_top(request, parameters) ||
+        doc_get_bool(root, "$", "stream", &streams, &request->err))
+        return request->err.code;
+    if (doc_member(parameters, "truncate") != NULL)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "truncate: it would keep the end of a text; `truncation` longest_first "
+                       "keeps the beginning");
+    if (streams)
+        return err_set(&request->err, ERR_UNUSABLE, "stream: this route answers whole texts");
+    if (call->writing != NULL && call->writing->asked.num_return_sequences > 1)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "num_return_sequences: this route answers one text");
+    if (texts_room(request, 1, "inputs"))
+        return request->err.code;
+    return texts_source(request, doc_member(root, "inputs"), "inputs", &call->items[0].source);
+}
+
+static enum err_code parse(struct service *service, struct request *request)
+{
+    struct written_how *how = arena_alloc_array(&request->exchange->arena, 1, sizeof *how);
+    struct json_t *root = NULL;
+    (void)service;
+    request->call =
+        (struct predict_call){.place = place,
+                              .model_place = "model",
+                              .keep = true,
+                              .wish = WISH_TEXT,
+                              .refuses_cut = true,
+                              .cut_advice = "send less, or \"truncation\": \"longest_first\""};
+    request->state = how;
+    if (how == NULL)
+        return err_no_memory(&request->err, sizeof *how);
+    *how = (struct written_how){.form = WRITTEN_TEXT, .is_generation = true};
+    if (!texts_open(request, &root, "inputs, parameters, stream, model", 0))
+        read_call(request, root, how);
+    doc_free(root);
+    return request->err.code;
+}
+
+static size_t reply_bytes(const struct request *request, size_t *text)
+{
+    const struct row *row = &request->rows[0];
+    size_t work = 0;
+    *text = FRAME_BYTES;
+    if (row->err.code == ERR_OK)
+        *text = memory_sum(*text, written_bytes(request, row, request->state, &work));
+    return memory_sum(memory_sum(*text, work), sizeof((struct err *)0)->text * MESSAGE_COPIES);
+}
+
+static unsigned encode_row(struct request *request)
+{
+    struct writing *writing = writing_begin(request, "");
+    if (writing != NULL && writing->encoded++ == 0)
+        written_row(&writing->text, request, &request->rows[0], request->state);
+    return 0;
+}
+
+static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
+{
+    (void)timing;
+    encode_row(request);
+    struct writing *writing = request->reply;
+    return writing != NULL ? codec_text_end(&writing->text, len) : NULL;
+}
+
+const struct protocol protocol_tgi = {
+    .name = "tgi",
+    .accept = texts_accept,
+    .parse_bytes = texts_parse_bytes,
+    .parse = parse,
+    .reply_bytes = reply_bytes,
+    .encode_row = encode_row,
+    .encode = encode,
+    .problem = written_problem,
+    .head = tei_head,
+    .reply_type = "application/json",
+    .problem_type = "application/json",
+};
