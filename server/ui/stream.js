@@ -13,16 +13,16 @@ export function isStream(response) {
 async function* linesOf(stream) {
     const reader = stream.getReader();
     let rest = '';
+    let isAfterCr = false; // the piece may begin with the LF of the line before
     try {
         for (let read = await reader.read(); !read.done; read = await reader.read()) {
-            const text = rest + read.value;
-            const isSplit = text.endsWith('\r'); // the next piece may begin with its LF
-            const lines = (isSplit ? text.slice(0, -1) : text).split(/\r\n|\n|\r/);
-            rest = lines.pop() + (isSplit ? '\r' : '');
+            const piece = isAfterCr && read.value.startsWith('\n') ? read.value.slice(1)
+                : read.value;
+            isAfterCr = read.value.endsWith('\r');
+            const lines = (rest + piece).split(/\r\n|\n|\r/);
+            rest = lines.pop();
             yield* lines;
         }
-        if (rest.endsWith('\r'))
-            yield rest.slice(0, -1);
     } finally {
         reader.cancel().catch(() => {}); // who stops reading wants no more of it
     }

@@ -80,9 +80,8 @@ test('a stream may be cut anywhere, and its lines may end in three ways', () =>
             const events = `:comment${ending}${ending}` +
                 eventText('token', { text }).replaceAll('\n', ending) +
                 eventText('result', { ...RESULT, output: text }).replaceAll('\n', ending);
-            for (const byte of Buffer.from(events))
-                await page.evaluate((one) => window.stream.pushBytes([one]), byte);
-            await page.evaluate(() => window.stream.close());
+            await page.evaluate((bytes) => bytes.forEach((one) =>
+                window.stream.pushBytes([one])), [...Buffer.from(events)]);
             await page.waitForFunction((wanted) =>
                 document.getElementById('label')?.textContent === wanted, text);
             await page.reload();
