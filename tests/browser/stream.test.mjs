@@ -97,7 +97,7 @@ test('stop aborts the request, and what came stays', () => shared.open({}, async
     assert.equal(await page.evaluate(() => window.stream.isAborted), true);
     assert.equal(await page.textContent('#streamed'), 'Der Die');
     assert.match(await page.textContent('#stream-state'), /^Stopped\./);
-    assert.equal(await page.locator('#stop, .problem').count(), 0);
+    assert.equal(await page.locator('#stop, #result .problem').count(), 0);
     await page.click('#result button:text-is("Copy")');
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'Der Die');
 }));
@@ -133,8 +133,8 @@ for (const [how, end, told] of [
             await push(page, eventText('token', { text: 'Der ' }));
             await shows(page, 'Der ');
             await end(page);
-            await page.waitForSelector('.problem');
-            assert.match(await page.textContent('.problem .detail'), told);
+            await page.waitForSelector('#result .problem');
+            assert.match(await page.textContent('#result .problem .detail'), told);
         }));
 
 test('with more than one beam there is nothing to show as it comes', () =>
