@@ -152,3 +152,19 @@ test('with more than one beam there is nothing to show as it comes', () =>
         assert.equal(typeof output, 'string');
         assert.doesNotMatch(await page.textContent('#curl'), /stream/);
     }));
+
+test('the server’s own stream ends in the answer that comes without one', () =>
+    shared.open({}, async (page) => {
+        await page.selectOption('#model', 'marian');
+        await page.fill('#num-beams', '1');
+        await page.fill('#text', 'The die failed the scan test at 3.97 V.');
+        await page.click('#send');
+        const plain = await shownAnswer(page);
+        await page.check('#stream');
+        await page.waitForFunction(() => /"stream":true/
+            .test(document.getElementById('curl')?.textContent));
+        const streamed = await shownAnswer(page);
+        assert.deepEqual([streamed.output, streamed.score], [plain.output, plain.score]);
+        assert.equal(await page.textContent('#label'), plain.output);
+        assert.equal(await page.textContent('#tokens'), plain.output);
+    }));
