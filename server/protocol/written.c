@@ -27,7 +27,7 @@ static const char scored[] = "it would change the scores of tokens";
 static const char told[] = "the answer does not tell it";
 static const char ended[] = "a text ends where the model ends it, or at max_new_tokens";
 static const char served[] = "the model has none";
-static const char grown[] = "texts are not constrained by one";
+static const char grown[] = "POST /predict takes a pattern or the texts that are allowed";
 
 static const struct neutral {
     const char *name;
