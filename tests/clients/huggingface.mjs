@@ -36,10 +36,7 @@ console.log(JSON.stringify({
             at('marian-0').translation({ inputs: text, parameters: greedy })),
         'pegasus-0': await each_of(written('pegasus-0'), ({ text }) =>
             at('pegasus-0').summarization({ inputs: text, parameters: greedy })),
-        't5-0': await each_of(written('t5-0'), ({ text }) =>
-            at('t5-0').textGeneration({ inputs: text, parameters: { max_new_tokens: 16, num_beams: 1 } })),
     },
-    read: await at('trocr-0').imageToText({ data: image }),
     anyLabel: pairs(await at('any').zeroShotImageClassification({ inputs: image,
         parameters: { candidate_labels: labels } })),
 }));
