@@ -78,7 +78,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-asan test-tsan test-docs \
         test-browser test-openapi test-clients test-bundle test-clients-python test-clients-js \
-        compare-tokenizers compare-recoding test-labels test-simulate test-image test-operate test-trace \
+        compare-tokenizers compare-recoding compare-text-scores test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
         train-wafer train-testlog train-kernel train-search train-spans ci-all
@@ -134,6 +134,13 @@ $(BUILD)/recode-texts: $(call objects,tests/reference/recode_texts.c) $(ENGINE_L
 
 compare-recoding: $(BUILD)/recode-texts
 	$(PYTHON) tests/reference/compare_recoding.py $< $(CHECKPOINTS)
+
+# What tests/reference/compare_text_scores.py runs beside sacrebleu.
+$(BUILD)/score-texts: $(call objects,tests/reference/score_texts.c) $(LEARN_LIB) $(ENGINE_LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+compare-text-scores: $(BUILD)/score-texts
+	$(PYTHON) tests/reference/compare_text_scores.py $< --sets 2000 README.md docs/*.md
 
 $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(WIRE_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

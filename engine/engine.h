@@ -397,6 +397,11 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
 /* Replaces the session's pool, by one of at most the size of the pool that it was opened on. */
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
+/* Has `between` called between two layers of each step, on the thread of engine_step, where other
+ * sessions may run on the same pool: so inputs of other models need not wait for a whole step.
+ * NULL: nothing is called. */
+void engine_session_let_in(struct engine_session *session, void (*between)(void *context),
+                           void *context);
 
 /* A text that was written. */
 struct engine_text {

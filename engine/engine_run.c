@@ -96,6 +96,17 @@ void engine_session_lend(struct engine_session *session, struct thread_pool *poo
         workspace_lend(&session->decoder.block, pool);
 }
 
+void engine_session_let_in(struct engine_session *session, void (*between)(void *context),
+                           void *context)
+{
+    for (unsigned i = 0; i < session->lane_count; i++) {
+        session->lanes[i].workspace.between = between;
+        session->lanes[i].workspace.between_context = context;
+    }
+    session->decoder.block.between = between;
+    session->decoder.block.between_context = context;
+}
+
 void engine_session_close(struct engine_session *session)
 {
     if (session == NULL)

@@ -231,6 +231,9 @@ def answers(server, chosen):
             reloader.join()
         time.sleep(2)
         resident.append(server.resident_mb())
+        print("%d of %d requests, %d differ, %d failed, %d reloads, %.0f MB, load %.1f" % (
+            (number + 1) * (chosen.requests // portions), chosen.requests, mixed.mixed, mixed.failed,
+            mixed.reloads, resident[-1], os.getloadavg()[0]), file=sys.stderr, flush=True)
     print("%d requests of %d kinds over %d connections in %.0f s, %d reloads meanwhile (%d refused)" % (
         chosen.requests // portions * portions, len(mixed.requests), chosen.connections,
         time.monotonic() - began, mixed.reloads, mixed.refused))

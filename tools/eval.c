@@ -50,8 +50,14 @@ static enum err_code open_all(void *target, struct err *err)
     struct engine_options other = {.dtype = eval->against,
                                    .class_prior = eval->how.engine.class_prior,
                                    .token_pruning = "none"};
-    if (assessment_open(&eval->assessment, &eval->how, err))
+    eval->how.engine.writes_texts = true;
+    if (writing_options_take(&eval->write, &eval->arena, &eval->writing, err) ||
+        assessment_open(&eval->assessment, &eval->how, err))
         return err->code;
+    if (eval->writing != NULL && engine_describe(eval->assessment.model)->task != ENGINE_GENERATE)
+        return err_set(err, ERR_UNUSABLE,
+                       "options of writing: %s writes no text (its task is another)",
+                       eval->how.dir);
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
         return err_prefix(err, "%s: ", eval->how.dir);
     eval->fields.kind = engine_describe(eval->assessment.model)->kind;
@@ -96,6 +102,9 @@ static void close_all(void *target)
     retrieval_close(&eval->retrieval);
     rerank_close(&eval->rerank);
     span_assessment_close(&eval->spans);
+    writing_assessment_close(&eval->texts);
+    writing_options_close(&eval->write);
+    arena_deinit(&eval->arena);
 }
 
 /* ---- runs ---- */
@@ -185,6 +194,6 @@ static const struct cli_program programs[] = {
 
 int main(int argc, char **argv)
 {
-    struct eval eval = {.agree_min = -1, .ngrams.weight = -1};
+    struct eval eval = {.agree_min = -1, .ngrams.weight = -1, .write = writing_options_empty};
     return cli_main(programs, 1, argc, argv, &eval);
 }

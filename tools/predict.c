@@ -12,6 +12,7 @@
 #include "learn/eval/answer_table.h"
 #include "learn/eval/candidate_list.h"
 #include "learn/eval/measure/input_reader.h"
+#include "learn/eval/writing_options.h"
 #include "tools/answers/answer_words.h"
 #include "wire/answer.h"
 #include "wire/problem.h"
@@ -32,11 +33,8 @@ struct predict {
     unsigned top_k;               /* 0: all */
     struct candidate_list labels; /* labels for a zero-shot model; none: its own */
     struct vector_form vector;
-    struct engine_writing writing;
-    struct input_list allowed; /* texts of --allow and --allowed */
-    bool has_allowed;          /* one of them is given */
-    bool is_asked_to_write;    /* an option of writing is given */
-    bool has_top_k;            /* --top-k is given */
+    struct writing_options write;
+    bool has_top_k; /* --top-k is given */
     bool json, raw_logits;
     int32_t *target_ids; /* [target_count] the text whose logits are asked for; NULL: none */
     unsigned target_count;
@@ -221,95 +219,11 @@ static enum err_code set_target(const struct cli_option *option, void *target, c
             predict->target_ids[i] = (int32_t)id;
     }
     predict->target_count = (unsigned)count;
-    predict->is_asked_to_write = true;
+    predict->write.is_given = true;
     doc_free(list);
     return err->code;
 }
 
-/* The row's tag is the member. */
-static enum err_code set_count(const struct cli_option *option, void *target, const char *value,
-                               struct err *err)
-{
-    struct predict *predict = target;
-    char *end;
-    const long long number = strtoll(value, &end, 10);
-    if (end == value || *end != '\0')
-        return err_set(err, ERR_UNUSABLE, "expected a whole number");
-    predict->is_asked_to_write = true;
-    *(long long *)(void *)((char *)&predict->writing.asked + option->tag) = number;
-    return ERR_OK;
-}
-
-static enum err_code set_penalty(const struct cli_option *option, void *target, const char *value,
-                                 struct err *err)
-{
-    struct predict *predict = target;
-    char *end;
-    (void)option;
-    predict->is_asked_to_write = true;
-    predict->writing.asked.length_penalty = strtod(value, &end);
-    if (end == value || *end != '\0' || !isfinite(predict->writing.asked.length_penalty))
-        return err_set(err, ERR_UNUSABLE, "expected a number");
-    return ERR_OK;
-}
-
-static enum err_code set_language(const struct cli_option *option, void *target, const char *value,
-                                  struct err *err)
-{
-    struct predict *predict = target;
-    (void)err;
-    predict->is_asked_to_write = true;
-    if (option->tag == 0)
-        predict->writing.source_language = value;
-    else
-        predict->writing.target_language = value;
-    return ERR_OK;
-}
-
-static enum err_code set_pattern(const struct cli_option *option, void *target, const char *value,
-                                 struct err *err)
-{
-    struct predict *predict = target;
-    (void)option, (void)err;
-    predict->is_asked_to_write = true;
-    predict->writing.pattern = value;
-    predict->writing.pattern_len = strlen(value);
-    return ERR_OK;
-}
-
-static enum err_code allow(const struct cli_option *option, void *target, const char *value,
-                           struct err *err)
-{
-    struct predict *predict = target;
-    const struct listed_input text = {.text = value, .text_len = strlen(value)};
-    (void)option;
-    predict->is_asked_to_write = predict->has_allowed = true;
-    return input_list_add(&predict->allowed, &text, err);
-}
-
-static enum err_code allow_lines(const struct cli_option *option, void *target, const char *value,
-                                 struct err *err)
-{
-    struct predict *predict = target;
-    (void)option;
-    predict->is_asked_to_write = predict->has_allowed = true;
-    return input_list_add_lines(&predict->allowed, value, err);
-}
-
-static enum err_code set_checksum(const struct cli_option *option, void *target, const char *value,
-                                  struct err *err)
-{
-    struct predict *predict = target;
-    (void)option;
-    predict->is_asked_to_write = true;
-    if (engine_checksum_find(value, strlen(value), &predict->writing.checksum))
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "expected " ENGINE_CHECKSUM_NAMES);
-}
-
-#define COUNT(member)                                                                              \
-    .type = CLI_OTHER, .value = "N", .apply = set_count,                                           \
-    .tag = offsetof(struct generation_request, member)
 #define FIELD(field) CLI_FIELD(struct predict, field)
 #define INPUT(tag_) .type = CLI_OTHER, .apply = add_value, .tag = tag_
 
@@ -397,59 +311,7 @@ static const struct cli_option options[] = {
     {.name = "keep-tokens",
      FIELD(reader.question.keeps_tokens),
      .help = "With --question: answers need not be whole words (align_to_words false)."},
-    {.name = "max-new-tokens",
-     COUNT(max_new_tokens),
-     .help = "Writing: most tokens of the text (default: as the checkpoint says, else 64)."},
-    {.name = "min-new-tokens", COUNT(min_new_tokens), .help = "Writing: fewest tokens."},
-    {.name = "num-beams",
-     COUNT(num_beams),
-     .help = "Writing: hypotheses that are followed at once, 1 to 8 (beam search)."},
-    {.name = "num-return-sequences",
-     COUNT(num_return_sequences),
-     .help = "Writing: texts that are answered, the best first."},
-    {.name = "no-repeat-ngram-size",
-     COUNT(no_repeat_ngram_size),
-     .help = "Writing: no sequence of so many tokens twice."},
-    {.name = "length-penalty",
-     .type = CLI_OTHER,
-     .value = "X",
-     .apply = set_penalty,
-     .help = "Writing: scores are divided by length^X."},
-    {.name = "source-language",
-     .type = CLI_OTHER,
-     .value = "CODE",
-     .apply = set_language,
-     .tag = 0,
-     .help = "Writing: the language of the texts, as the checkpoint's tokenizer calls it."},
-    {.name = "target-language",
-     .type = CLI_OTHER,
-     .value = "CODE",
-     .apply = set_language,
-     .tag = 1,
-     .help = "Writing: the language to write in."},
-    {.name = "pattern",
-     .type = CLI_OTHER,
-     .value = "REGEX",
-     .apply = set_pattern,
-     .help = "Writing: a regular expression that the whole text matches."},
-    {.name = "allow",
-     .type = CLI_OTHER,
-     .value = "S",
-     .apply = allow,
-     .help = "Writing: the text is this one, or another that is allowed."},
-    {.name = "allowed",
-     .type = CLI_OTHER,
-     .value = "F",
-     .apply = allow_lines,
-     .help = "Writing: the same for each line of the file that is not blank."},
-    {.name = "copy-numbers",
-     FIELD(writing.copies_numbers),
-     .help = "Writing: each number of the text stands in the source text."},
-    {.name = "checksum",
-     .type = CLI_OTHER,
-     .value = "NAME",
-     .apply = set_checksum,
-     .help = "Writing: the text ends with its check characters: " ENGINE_CHECKSUM_NAMES "."},
+    CLI_ROWS_WRITING(struct predict, write),
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -661,26 +523,6 @@ static bool predict_one(struct predict *predict, unsigned index)
 
 /* ---- main ---- */
 
-/* Lists the texts of --allow and --allowed. */
-static enum err_code take_allowed(struct predict *predict, struct err *err)
-{
-    const struct input_list *list = &predict->allowed;
-    if (!predict->has_allowed)
-        return ERR_OK;
-    const char **texts = arena_alloc_array(&predict->arena, list->count + 1u, sizeof *texts);
-    if (texts == NULL)
-        return err_no_memory(err, list->count * sizeof *texts);
-    for (unsigned i = 0; i < list->count; i++) {
-        texts[i] = list->items[i].text;
-        if (strlen(texts[i]) != list->items[i].text_len)
-            return err_set(err, ERR_UNUSABLE, "%s:%u: a NUL in a text that is allowed",
-                           list->items[i].file, list->items[i].line);
-    }
-    predict->writing.allowed = texts;
-    predict->writing.allowed_count = list->count;
-    return ERR_OK;
-}
-
 static enum err_code check(struct predict *predict, struct err *err)
 {
     const bool asks = predict->reader.question.text != NULL;
@@ -688,9 +530,7 @@ static enum err_code check(struct predict *predict, struct err *err)
     predict->options.writes_texts = true;
     if (predict->target_ids != NULL && !predict->raw_logits)
         return err_set(err, ERR_UNUSABLE, "--target-ids belongs to --raw-logits");
-    if (predict->is_asked_to_write || predict->writing.copies_numbers)
-        predict->reader.writing = &predict->writing;
-    if (take_allowed(predict, err))
+    if (writing_options_take(&predict->write, &predict->arena, &predict->reader.writing, err))
         return err->code;
     if (predict->top_k == 0 && asks)
         return err_set(err, ERR_UNUSABLE, "--top-k all: with --question it is a number");
@@ -735,8 +575,8 @@ static enum err_code open_all(void *target, struct err *err)
             "--top-k: a model that writes has no labels; --num-return-sequences says how "
             "many texts are answered");
     if (info->task == ENGINE_GENERATE && predict->explain) {
-        predict->writing.aligns = true;
-        predict->reader.writing = &predict->writing;
+        predict->write.writing.aligns = true;
+        predict->reader.writing = &predict->write.writing;
     }
     if (vector_form_check(&predict->vector, info, err))
         return err_prefix(err, "%s: ", predict->dir);
@@ -764,7 +604,7 @@ static void close_all(void *target)
     candidate_list_close(&predict->labels);
     arena_deinit(&predict->arena);
     input_list_close(&predict->inputs);
-    input_list_close(&predict->allowed);
+    writing_options_close(&predict->write);
 }
 
 static const struct cli_program programs[] = {
@@ -772,6 +612,6 @@ static const struct cli_program programs[] = {
 
 int main(int argc, char **argv)
 {
-    struct predict predict = {.top_k = TOP_K_UNSET, .writing.asked = generation_request_empty};
+    struct predict predict = {.top_k = TOP_K_UNSET, .write = writing_options_empty};
     return cli_main(programs, 1, argc, argv, &predict);
 }

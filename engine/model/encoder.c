@@ -355,5 +355,6 @@ void encoder_run(const struct spec *spec, const struct weights *weights,
     for (unsigned i = spec_first_layer(spec); i < spec_end_layer(spec); i++) {
         token_mean_add(spec, workspace, i);
         block(spec, &weights->layers[spec_block(spec, i)], workspace, i);
+        workspace_rest(workspace);
     }
 }

@@ -74,6 +74,11 @@ struct workspace {
     unsigned pool_size_max; /* largest pool that scratch was taken for */
     unsigned tokens_max;    /* T, tokens of a batch; a sequence has at least two: rows <= T / 2 */
 
+    /* Called between two layers, with a pool that rests; NULL: nothing is. It may use other
+     * workspaces on the pool. */
+    void (*between)(void *context);
+    void *between_context;
+
     unsigned rows;              /* sequences of the current batch */
     unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
     struct query_block *blocks; /* [block_count] the batch cut up for attention; fewer than T */
@@ -162,5 +167,11 @@ bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_back
 /* Sets another pool to run on, of at most the size that scratch was taken for. */
 void workspace_lend(struct workspace *workspace, struct thread_pool *pool);
 void workspace_close(struct workspace *workspace);
+
+static inline void workspace_rest(const struct workspace *workspace)
+{
+    if (workspace->between != NULL)
+        workspace->between(workspace->between_context);
+}
 
 #endif

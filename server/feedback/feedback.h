@@ -181,7 +181,8 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
 
 /* Its collector of metrics: metrics_register. No series of NULL. */
 void feedback_register(struct feedback *feedback, struct metrics *metrics);
-/* Most series of its metrics, all together; no accuracy has more pairs. */
+/* Most series of its metrics, all together; no accuracy has more pairs. One with long texts counts
+ * as several. */
 size_t feedback_series(struct feedback *feedback);
 
 #endif

@@ -365,10 +365,11 @@ static void extend_locked(struct batcher *batcher, const struct fill *fill)
 }
 
 /* One pass in order; entries that stay move up into the gaps behind it. */
-static void take_locked(struct batcher *batcher, struct batch *batch)
+static void take_locked(struct batcher *batcher, unsigned lead, uint64_t now_ns,
+                        struct batch *batch)
 {
-    struct fill fill = {.batch = batch, .now_ns = clock_now_ns()};
-    unsigned kept = 0, lead = lead_locked(batcher, fill.now_ns);
+    struct fill fill = {.batch = batch, .now_ns = now_ns};
+    unsigned kept = 0;
     if (lead < batcher->count) {
         /* the first row is in whatever its size; the capacity of a batch is at least one */
         const struct entry *entry = &batcher->entries[lead];
@@ -386,6 +387,22 @@ static void take_locked(struct batcher *batcher, struct batch *batch)
     }
     batcher->count = kept;
     extend_locked(batcher, &fill);
+    batcher->batches++;
+    batcher->rows += batch->row_count;
+}
+
+static void tell_expired(const struct batch *batch)
+{
+    for (unsigned i = 0; i < batch->expired_count; i++) {
+        struct row *row = batch->expired[i];
+        if (row->answer.result.written > 0)
+            err_set(&row->err, ERR_DEADLINE,
+                    "the deadline passed while the text was written, after %u tokens",
+                    row->answer.result.written);
+        else
+            err_set(&row->err, ERR_DEADLINE,
+                    "the deadline passed while the input waited in the queue");
+    }
 }
 
 bool batcher_take(struct batcher *batcher, struct batch *batch)
@@ -398,24 +415,35 @@ bool batcher_take(struct batcher *batcher, struct batch *batch)
         batcher->idle--;
     }
     bool any = batcher->count > 0;
+    const uint64_t now = clock_now_ns();
     if (any)
-        take_locked(batcher, batch);
-    batcher->batches += any;
-    batcher->rows += batch->row_count;
+        take_locked(batcher, lead_locked(batcher, now), now, batch);
     bool more = batcher->count > 0 && batcher->idle > 0;
     pthread_mutex_unlock(&batcher->lock);
     if (more)
         pthread_cond_signal(&batcher->filled);
-    for (unsigned i = 0; i < batch->expired_count; i++) {
-        struct row *row = batch->expired[i];
-        if (row->answer.result.written > 0)
-            err_set(&row->err, ERR_DEADLINE,
-                    "the deadline passed while the text was written, after %u tokens",
-                    row->answer.result.written);
-        else
-            err_set(&row->err, ERR_DEADLINE,
-                    "the deadline passed while the input waited in the queue");
+    tell_expired(batch);
+    return any;
+}
+
+bool batcher_take_between(struct batcher *batcher, const struct served_model *running,
+                          struct batch *batch)
+{
+    const uint64_t now = clock_now_ns();
+    unsigned lead = 0;
+    batch->row_count = batch->expired_count = batch->tokens = 0;
+    pthread_mutex_lock(&batcher->lock);
+    for (; lead < batcher->count; lead++) {
+        const struct entry *entry = &batcher->entries[lead];
+        if (entry->model != running && entry->row->input.writing == NULL &&
+            !has_expired(entry, now))
+            break;
     }
+    const bool any = lead < batcher->count;
+    if (any)
+        take_locked(batcher, lead, now, batch);
+    pthread_mutex_unlock(&batcher->lock);
+    tell_expired(batch);
     return any;
 }
 

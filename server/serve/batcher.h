@@ -93,6 +93,11 @@ bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned c
  * err set. False: the queue is closed and empty. */
 bool batcher_take(struct batcher *batcher, struct batch *batch);
 
+/* Takes rows, as above, while a step of a model that writes is computed: of other models, that are
+ * not written for, without waiting. False: there are none. */
+bool batcher_take_between(struct batcher *batcher, const struct served_model *running,
+                          struct batch *batch);
+
 /* No new rows; takers get what is left and then nothing. */
 void batcher_close(struct batcher *batcher);
 

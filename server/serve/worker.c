@@ -23,9 +23,13 @@ struct worker {
     unsigned index;
     pthread_t thread;
     bool is_started;
-    struct batch batch;
-    const struct engine_input **inputs; /* [batch.capacity]: what engine_step reads */
-    struct engine_result **results;     /* [batch.capacity] */
+    struct work {
+        struct batch batch;
+        const struct engine_input **inputs; /* [batch.capacity]: what engine_step reads */
+        struct engine_result **results;     /* [batch.capacity] */
+    } work, between;                        /* and what is let in between the layers of a step */
+    const struct served_model *writing;     /* of that step; NULL: there is none */
+    uint64_t step_ns, between_ns;           /* when it began; what was let in took so long */
 };
 
 struct workers {
@@ -60,9 +64,8 @@ static void finish(const struct worker *worker, struct row *row)
 }
 
 /* Keeps the rows whose clients still wait; finishes the others. */
-static void drop_abandoned(struct worker *worker)
+static void drop_abandoned(const struct worker *worker, struct batch *batch)
 {
-    struct batch *batch = &worker->batch;
     unsigned kept = 0;
     for (unsigned i = 0; i < batch->row_count; i++) {
         struct row *row = batch->rows[i];
@@ -99,9 +102,11 @@ static void pass_on(const struct worker *worker, struct row *row)
     }
 }
 
-static void run_batch(struct worker *worker)
+static void let_in(void *context);
+
+static void run_batch(struct worker *worker, struct work *work)
 {
-    struct batch *batch = &worker->batch;
+    const struct batch *batch = &work->batch;
     struct served_model *model = batch->rows[0]->model;
     struct engine_session *session = model->sessions[worker->index];
     uint64_t started = clock_now_ns();
@@ -109,12 +114,23 @@ static void run_batch(struct worker *worker)
         struct row *row = batch->rows[i];
         if (row->answer.result.windows_done == 0)
             row->started_ns = started;
-        worker->inputs[i] = &row->input;
-        worker->results[i] = &row->answer.result;
+        work->inputs[i] = &row->input;
+        work->results[i] = &row->answer.result;
     }
-    engine_step(session, worker->inputs, batch->row_count, worker->results);
+    uint64_t others_ns = 0;
+    if (model->info->task == ENGINE_GENERATE) {
+        engine_session_let_in(session, let_in, worker);
+        worker->writing = model;
+        worker->step_ns = started;
+        worker->between_ns = 0;
+    }
+    engine_step(session, work->inputs, batch->row_count, work->results);
     uint64_t done = clock_now_ns();
-    batcher_computed(worker->options->batcher, model, batch->tokens, done - started);
+    if (worker->writing == model) {
+        others_ns = worker->between_ns;
+        worker->writing = NULL;
+    }
+    batcher_computed(worker->options->batcher, model, batch->tokens, done - started - others_ns);
     metrics_batch(worker->options->metrics, model->slot, batch->row_count, batch->tokens);
     for (unsigned i = 0; i < batch->row_count; i++) {
         batch->rows[i]->done_ns = done;
@@ -125,15 +141,32 @@ static void run_batch(struct worker *worker)
         pass_on(worker, batch->rows[i]);
 }
 
+static void run_taken(struct worker *worker, struct work *work)
+{
+    for (unsigned i = 0; i < work->batch.expired_count; i++)
+        request_row_done(work->batch.expired[i]);
+    drop_abandoned(worker, &work->batch);
+    if (work->batch.row_count > 0)
+        run_batch(worker, work);
+}
+
+/* Between two layers of a step of a model that writes: what waits for another model is computed,
+ * for as long as the step itself has been, so that texts go on. */
+static void let_in(void *context)
+{
+    struct worker *worker = context;
+    const uint64_t now = clock_now_ns(), passed = now - worker->step_ns;
+    if (worker->writing == NULL || worker->between_ns > passed - worker->between_ns ||
+        !batcher_take_between(worker->options->batcher, worker->writing, &worker->between.batch))
+        return;
+    run_taken(worker, &worker->between);
+    worker->between_ns += clock_now_ns() - now;
+}
+
 static void worker_loop(struct worker *worker)
 {
-    while (batcher_take(worker->options->batcher, &worker->batch)) {
-        for (unsigned i = 0; i < worker->batch.expired_count; i++)
-            request_row_done(worker->batch.expired[i]);
-        drop_abandoned(worker);
-        if (worker->batch.row_count > 0)
-            run_batch(worker);
-    }
+    while (batcher_take(worker->options->batcher, &worker->work.batch))
+        run_taken(worker, &worker->work);
 }
 
 static const unsigned short *cpus_of(const struct worker *worker)
@@ -156,20 +189,34 @@ static void *worker_main(void *context)
 
 /* ---- start and stop ---- */
 
+static enum err_code work_open(struct work *work, unsigned rows, struct err *err)
+{
+    if (batch_init(&work->batch, rows, err))
+        return err->code;
+    work->inputs = calloc(rows, sizeof *work->inputs);
+    work->results = calloc(rows, sizeof *work->results);
+    return work->inputs != NULL && work->results != NULL
+               ? ERR_OK
+               : err_no_memory(err, 2 * rows * sizeof *work->inputs);
+}
+
+static void work_close(struct work *work)
+{
+    free(work->inputs);
+    free(work->results);
+    batch_deinit(&work->batch);
+}
+
 static enum err_code worker_open(struct workers *all, unsigned index, struct err *err)
 {
     struct worker *worker = &all->workers[index];
     const unsigned rows = all->options.rows_max;
     worker->options = &all->options;
     worker->index = index;
-    if (batch_init(&worker->batch, rows, err) ||
+    if (work_open(&worker->work, rows, err) || work_open(&worker->between, rows, err) ||
         thread_pool_open_on(&all->pools[index], all->options.threads_per_worker, cpus_of(worker),
                             err))
         return err->code;
-    worker->inputs = calloc(rows, sizeof *worker->inputs);
-    worker->results = calloc(rows, sizeof *worker->results);
-    if (worker->inputs == NULL || worker->results == NULL)
-        return err_no_memory(err, 2 * rows * sizeof *worker->inputs);
     int failure = pthread_create(&worker->thread, NULL, worker_main, worker);
     if (failure != 0)
         return err_no_thread(err, failure);
@@ -223,9 +270,8 @@ void worker_free(struct workers *workers)
     if (workers == NULL)
         return;
     for (unsigned i = 0; i < workers->options.workers; i++) {
-        free(workers->workers[i].inputs);
-        free(workers->workers[i].results);
-        batch_deinit(&workers->workers[i].batch);
+        work_close(&workers->workers[i].work);
+        work_close(&workers->workers[i].between);
         thread_pool_close(workers->pools[i]);
     }
     free(workers->pools);

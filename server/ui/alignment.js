@@ -152,7 +152,7 @@ function textAligned(text, { words }, tokens) {
     const shares = sharesOf(tokens);
     const written = tokensBody(tokens, shares, pointed);
     const { body, elements } = sourceBody(text, words, shares, pointed);
-    const names = elements.map((element) => element.textContent);
+    const names = elements.map((element) => element.textContent.trim());
     const rest = 'Point at a token or a word, or walk with the arrow keys, to see what looked where.';
     return { seen: el('section', { class: 'panel text', 'aria-label': 'Alignment' },
         el('h3', {}, 'Written text'), written,
@@ -163,8 +163,9 @@ function textAligned(text, { words }, tokens) {
     strongestTable(tokens, (i) => names[i])) };
 }
 
-function pictureAligned(picture, explanation, answer) {
-    const { alignment: tokens } = answer;
+function pictureAligned(shown) {
+    const { picture, answer } = shown;
+    const { alignment: tokens, explanation } = answer;
     const pointed = new Pointed();
     const [, columns] = explanation.grid;
     const stage = stageOf(picture, READING_SIDE);
@@ -172,7 +173,7 @@ function pictureAligned(picture, explanation, answer) {
     const names = (i) => `row ${Math.floor(i / columns) + 1}, column ${i % columns + 1}`;
     const shares = sharesOf(tokens);
     const isShort = [...answer.output].length <= STRIP_CHARACTERS_MAX;
-    const written = isShort ? readingStrip(picture, explanation, answer, shares, pointed)
+    const written = isShort ? readingStrip(shown, shares, pointed)
         : tokensBody(tokens, shares, pointed);
     if (isShort)
         rests(written, pointed);
@@ -191,13 +192,14 @@ function pictureAligned(picture, explanation, answer) {
  *     answer: {output: string, alignment?: Tokens, explanation?: object}}} shown
  * @returns {{seen: Element, below: Element|null}|null}
  */
-export function alignedOf({ input, picture, answer }) {
+export function alignedOf(shown) {
+    const { input, picture, answer } = shown;
     const { alignment: tokens = [], explanation } = answer;
     const sources = (explanation?.words ?? explanation?.relevance ?? []).length;
-    if (sources === 0 || tokens.length === 0 ||
+    if (answer.output === null || sources === 0 || tokens.length === 0 ||
         tokens.some(({ weights }) => weights.length !== sources))
         return null;
     if (input.kind === 'text')
         return textAligned(input.text, explanation, tokens);
-    return picture === null ? null : pictureAligned(picture, explanation, answer);
+    return picture === null ? null : pictureAligned(shown);
 }

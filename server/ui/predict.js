@@ -210,7 +210,7 @@ export class PredictView {
             if (running === this.running)
                 this.show(shown, known);
         } catch (error) {
-            if (running === this.running)
+            if (!running.signal.aborted) // also what failed while it was shown
                 this.fail(error);
             running.abort();
         }

@@ -40,40 +40,48 @@ function middleOf({ weights }, { grid: [, columns], region: [left, , across] }) 
     return sum > 0 ? left + mean / sum * across / columns : left + across / 2;
 }
 
-/** The check characters of an answer: the last `count`, if the answer says whether they hold. */
-function checkOf({ checksum }) {
-    return typeof checksum?.holds !== 'boolean' ? null
-        : { holds: checksum.holds, count: checksum.characters ?? 2 };
+/* At the end of a mark (SEMI M12 and M13). */
+export const CHECK_CHARACTERS = 2;
+
+/**
+ * Whether the check characters hold, as the answer to a request for a checksum says: a text is
+ * answered only if they do.
+ *
+ * @param {{request: import('./request.js').Request, answer: object}} shown
+ * @returns {'holds'|'fails'|null} null: nobody asked, or another rule was broken
+ */
+export function checkOf({ request, answer }) {
+    const asked = request.json?.checksum ?? new URL(request.url).searchParams.get('checksum');
+    return asked === null ? null : answer.output !== null ? 'holds'
+        : answer.broken_rule === 'checksum' ? 'fails' : null;
 }
 
 /**
- * @param {HTMLImageElement} picture
- * @param {{grid: number[], region: number[]}} explanation
- * @param {{alignment: object[]}} answer
+ * @param {object} shown  see result.js
  * @param {number[][]} shares  [tokens][patches] of each token's largest weight
  * @param {object} pointed  see alignment.js
  * @returns {Element}
  */
-export function readingStrip(picture, explanation, answer, shares, pointed) {
+export function readingStrip(shown, shares, pointed) {
+    const { picture, answer: { alignment, explanation } } = shown;
     const width = picture.naturalWidth;
-    const characters = answer.alignment.flatMap((token, i) => [...token.text]
+    const characters = alignment.flatMap((token, i) => [...token.text]
         .filter((one) => one.trim() !== '')
         .map((one) => ({ one, token: i, wanted: middleOf(token, explanation) })));
     const size = Math.min(width * SIZE_SHARE, width / Math.max(characters.length, 1) / ASPECT);
     const gap = size * ASPECT;
     const places = placesInOrder(characters.map(({ wanted }) => wanted - gap / 2), gap,
         width - gap);
-    const check = checkOf(answer);
+    const check = checkOf(shown);
     const elements = characters.map(({ one, wanted }, i) => {
-        const isCheck = check !== null && i >= characters.length - check.count;
+        const isCheck = check !== null && i >= characters.length - CHECK_CHARACTERS;
         const x = places[i] + gap / 2;
-        const word = !isCheck ? null : check.holds ? 'holds' : 'fails';
-        const sign = !isCheck ? null : svg('text', { class: `sign ${word}`, x, y: 4.6 * size,
-            'font-size': 0.8 * size }, check.holds ? '✓' : '✗');
+        const sign = !isCheck ? null : svg('text', { class: `sign ${check}`, x, y: 4.6 * size,
+            'font-size': 0.8 * size }, '✓');
         return svg('g', { tabindex: -1 },
             svg('line', { x1: Math.min(Math.max(wanted, 0), width), y1: 0, x2: x, y2: 2.4 * size }),
             svg('rect', { x: x - gap / 2, y: 2.5 * size, width: gap, height: 1.3 * size }),
-            svg('text', { class: isCheck ? `check ${word}` : null, x, y: 3.5 * size,
+            svg('text', { class: isCheck ? `check ${check}` : null, x, y: 3.5 * size,
                 'font-size': size }, visible(one)), sign);
     });
     const body = svg('svg', { class: 'strip-of-text', id: 'tokens', role: 'group',
@@ -86,8 +94,5 @@ export function readingStrip(picture, explanation, answer, shares, pointed) {
         element.setAttribute('class', `character fills-${shadeOf(share, 1)}` +
             `${characters[k].token === token ? ' at' : ''}`);
     }));
-    return check === null ? el('div', {}, body)
-        : el('div', {}, body, el('p', { class: `check-told ${check.holds ? 'holds' : 'fails'}`,
-            id: 'checked' }, check.holds ? '✓ The check characters hold.'
-            : '✗ The check characters do not hold.'));
+    return body;
 }

@@ -9,7 +9,7 @@ import { barRow, longTable, partsOf } from './parts.js';
 import { headlineOf, scoreText } from './tasks.js';
 import { UNKNOWN, chip, figures, isUnknown, nearestWord, reason, spokenVerdict, unreadNote } from './verdict.js';
 import { joinPair, shadedWords } from './words.js';
-import { outputOf, writtenOf } from './written.js';
+import { outputOf, rulesOf, writtenOf } from './written.js';
 
 const SCORE_OF_TEXTS = 'Mean logarithm of the probabilities of the tokens; 0 is certain';
 
@@ -23,7 +23,7 @@ function labelLine(answer) {
     return [...written ? outputOf(answer) : [el('span', { id: 'label' }, headlineOf(answer))],
         answer.class_code === undefined ? null
             : el('span', { class: 'code' }, `code ${answer.class_code}`),
-        written ? el('span', { class: 'hint' }, 'score') : null,
+        written && Number.isFinite(answer.score) ? el('span', { class: 'hint' }, 'score') : null,
         Number.isFinite(answer.score) && !answer.set
             ? el('span', { class: 'score', id: 'score',
                 title: written ? SCORE_OF_TEXTS : null }, scoreText(answer)) : null];
@@ -42,10 +42,12 @@ function headline(answer) {
             decision)];
 }
 
-function headOf(answer, name) {
+function headOf(shown) {
+    const { answer, input: { name } } = shown;
     const digest = answer.model.digest ?? 'digest not known yet';
     const unread = unreadNote(answer);
     return el('div', { class: 'panel verdict' }, ...headline(answer),
+        ...answer.output === undefined ? [] : rulesOf(shown),
         el('p', { class: 'reason', id: 'reason' }, `${reason(answer)}${strangeness(answer)}`),
         figures(answer) === '' ? null : el('details', { id: 'figures' },
             el('summary', { class: 'hint' }, 'Figures'), el('p', { class: 'hint' }, figures(answer))),
@@ -136,10 +138,10 @@ export function evidenceOf({ input, picture, answer }, suffix) {
  * @returns {Element[]}
  */
 export function resultPanels(shown, suffix = '') {
-    const { input, request, answer, reply, roundTripMs, tools } = shown;
+    const { request, answer, reply, roundTripMs, tools } = shown;
     const parts = answer.output === undefined ? partsOf(shown) : writtenOf(shown);
     announce(spokenVerdict(answer));
-    const head = headOf(answer, input.name);
+    const head = headOf(shown);
     const panels = rename([head, el('div', { class: 'evidence' },
         parts?.seen ?? evidenceOf(shown, ''),
         el('div', { class: 'beside' }, parts === null ? classesOf(answer) : parts.list,

@@ -26,11 +26,13 @@ function faceOf(blob) {
 }
 
 function rowOf({ when, name, answer, blob }) {
-    const { output } = answer;
+    const output = answer.output ?? answer.rejected?.output ?? '';
     return el('tr', {}, el('th', { scope: 'row' }, el('span', { class: 'start' }, name),
         faceOf(blob)),
-    el('td', { class: 'written', dir: 'auto' }, output === '' ? 'An empty text'
-        : visible(output.slice(0, SHOWN)), output.length > SHOWN ? ' …' : null),
+    el('td', { class: 'written', dir: 'auto' },
+        answer.output === null ? `${answer.label}; rejected: ` : null,
+        output === '' ? 'An empty text' : visible(output.slice(0, SHOWN)),
+        output.length > SHOWN ? ' …' : null),
     el('td', { class: 'number' }, scoreText(answer)), el('td', {}, chip(answer)),
     el('td', { class: 'why' }, `${reason(answer)} ${figures(answer)}`.trim()),
     el('td', {}, answer.model.name), el('td', { class: 'number' }, clock(when)));

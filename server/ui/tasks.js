@@ -51,7 +51,8 @@ const LINES = {
         score: predictions.length === 1 ? predictions[0][0]?.score : NaN }),
     sparse: ({ sparse }) => ({ label: plural(sparse.length, 'term') }),
     embed: ({ dimensions }) => ({ label: `A vector of ${integer(dimensions)} numbers` }),
-    generate: ({ output }) => ({ label: oneLine(output) || 'An empty text' }),
+    generate: ({ output, broken_rule: rule }) => ({ label: output === null
+        ? `No text obeys the rule ${rule}` : oneLine(output) || 'An empty text' }),
     regress: (answer) => ({ label: numbersLine(answer) }),
 };
 

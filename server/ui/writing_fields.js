@@ -17,6 +17,8 @@ const LANGUAGES = [
     { name: 'target_language', label: 'Into language', codes: 'target_languages' },
 ];
 
+const CHECKS = [['', 'None'], ['semi-m13', 'SEMI M12, M13']];
+
 function idOf(name) {
     return name.replaceAll('_', '-');
 }
@@ -32,6 +34,7 @@ export class WritingFields {
         this.model = undefined;
         this.numbers = [];
         this.languages = [];
+        this.checks = []; // of marks: the rule that their check characters obey
     }
 
     /** @param {object} [model]  as GET /models has it; of another task: there is nothing to choose */
@@ -44,8 +47,14 @@ export class WritingFields {
         this.languages = this.model === undefined ? []
             : LANGUAGES.filter(({ codes }) => model.writes[codes].length > 0)
                 .map((one) => this.language(one));
-        this.root.replaceChildren(...[...this.numbers, ...this.languages].flatMap((field) =>
+        this.checks = this.model?.kind === 'image' ? [this.check()] : [];
+        this.root.replaceChildren(...this.fields().flatMap((field) =>
             [el('label', { for: field.id }, field.dataset.label), field]));
+    }
+
+    /** The options that count: those that are chosen, else the checkpoint's. */
+    asked() {
+        return { ...this.model.writes, num_return_sequences: 1, ...this.values(this.model) };
     }
 
     number({ name, label, usual, most }) {
@@ -62,9 +71,20 @@ export class WritingFields {
         ...this.model.writes[codes].map((code) => el('option', { value: code }, code)));
     }
 
+    check() {
+        return el('select', { id: 'checksum', name: 'checksum', 'data-label': 'Check characters',
+            change: () => this.changed() },
+        ...CHECKS.map(([value, word]) => el('option', { value }, word)));
+    }
+
+    /** The fields in their order. */
+    fields() {
+        return [...this.numbers, ...this.languages, ...this.checks];
+    }
+
     /** What is chosen for a model, as members of a request. */
     values(model) {
-        return model !== this.model ? {} : Object.fromEntries([...this.numbers, ...this.languages]
+        return model !== this.model ? {} : Object.fromEntries(this.fields()
             .filter(({ value }) => value !== '').map((field) =>
                 [field.name, field.type === 'number' ? Number(field.value) : field.value]));
     }
@@ -76,8 +96,7 @@ export class WritingFields {
         const wrong = this.numbers.find((field) => !field.checkValidity());
         if (wrong !== undefined)
             return `${wrong.dataset.label}: a number from 1 to ${integer(Number(wrong.max))}.`;
-        const { num_beams: beams = this.model.writes.num_beams,
-            num_return_sequences: texts = 1 } = this.values(model);
+        const { num_beams: beams, num_return_sequences: texts } = this.asked();
         return texts <= beams ? '' : `${integer(texts)} texts need ${integer(texts)} beams or ` +
             `more; there ${beams === 1 ? 'is 1' : `are ${integer(beams)}`}.`;
     }

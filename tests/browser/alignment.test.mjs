@@ -174,36 +174,39 @@ test('a large alignment scrolls, its names stay in sight', () => shared.open({},
     await shoot(page, 'alignment-large');
 }));
 
-test('a model that writes has the one method, and is asked for it', () =>
+test('a model that writes has the one method, and its own alignment is drawn', () =>
     shared.open({}, async (page) => {
-        await page.route('**/models', async (route) => {
-            const response = await route.fetch();
-            const { models } = await response.json();
-            await route.fulfill({ response, json: { models: models.map((model) =>
-                ({ ...model, explain_default: 'alignment' })) } });
-        });
-        await page.reload();
-        await page.waitForSelector('#server[data-state=ok]');
-        await page.selectOption('#method', 'rollout');
         await page.selectOption('#model', 'marian');
         assert.equal(await page.inputValue('#method'), 'true');
         assert.deepEqual(await page.locator('#method option:not([disabled])').allTextContents(),
             ['Default (alignment)', 'None']);
         assert.ok(await page.isDisabled('#layer'));
-        const sent = [];
-        await page.route('**/predict', async (route) => {
-            const { explain, ...body } = route.request().postDataJSON();
-            sent.push(explain);
-            const response = await route.fetch({ postData: JSON.stringify(body) });
-            await route.fulfill({ response, json: { ...await response.json(), ...ALIGNED } });
-        });
         await page.fill('#text', SOURCE);
         await page.click('#send');
-        await page.waitForSelector('#matrix');
+        const { output, alignment, explanation } = await shownAnswer(page);
+        assert.equal(await page.textContent('#tokens'), output);
+        assert.equal(await page.locator('#words .word').count(), explanation.words.length);
+        const { width, height } = await cells(page);
+        assert.deepEqual([width, height], [explanation.words.length, alignment.length]);
+        assert.match(await page.textContent('#curl'), /"explain":true/);
+        await shoot(page, 'alignment-real');
         await page.selectOption('#method', 'false');
         await page.waitForFunction(() => !/explain/.test(
             document.getElementById('curl').textContent));
-        assert.deepEqual(sent, [true, undefined]);
+        assert.equal(await page.locator('#matrix').count(), 0);
+    }));
+
+test('a method of another model is not asked of one that writes', () =>
+    shared.open({}, async (page) => {
+        await page.selectOption('#model', '');
+        await page.selectOption('#method', 'rollout');
+        await page.selectOption('#model', 'trocr');
+        await drop(page, '#drop', [MARK]);
+        const { alignment, explanation } = await shownAnswer(page);
+        assert.equal(explanation.method, 'alignment');
+        assert.equal(alignment[0].weights.length, explanation.relevance.length);
+        assert.ok(await page.isVisible('#heat'));
+        await shoot(page, 'reading-real');
     }));
 
 test('an alignment that does not fit its source is not drawn', () =>
@@ -302,21 +305,20 @@ test('a character that is pointed at shows its patches, a patch its characters',
         assert.deepEqual(await hottest(), [20 + SPREAD[1]]);
     }));
 
-test('check characters hold or not, by sign and by words, where the answer says so', () =>
+test('check characters that hold are marked, by sign and by words, if that was asked', () =>
     shared.open({}, async (page) => {
-        for (const [checksum, sign, said] of [[{ holds: true }, '✓', /✓ The check characters hold/],
-            [{ holds: false }, '✗', /✗ The check characters do not hold/], [undefined, '', null]]) {
-            await read(page, alignedPicture(SPREAD, { checksum }));
-            assert.equal((await page.locator('#tokens .sign').allTextContents()).join(''),
-                sign.repeat(2));
-            if (said === null)
-                assert.equal(await page.locator('#checked').count(), 0);
-            else
-                assert.match(await page.textContent('#checked'), said);
-            if (checksum !== undefined)
-                await shoot(page, `reading-${checksum.holds ? 'holds' : 'fails'}`);
-            await page.unroute('**/predict*');
-        }
+        await replace(page, alignedPicture(SPREAD, { broken_rule: undefined,
+            rejected: undefined }));
+        await page.selectOption('#model', 'trocr');
+        await drop(page, '#drop', [MARK]);
+        await shownAnswer(page);
+        assert.equal(await page.locator('#tokens .sign, #checked').count(), 0);
+        await page.selectOption('#checksum', 'semi-m13');
+        await page.waitForSelector('#checked');
+        assert.equal(await page.textContent('#checked'), '✓ The check characters hold.');
+        assert.equal((await page.locator('#tokens .sign').allTextContents()).join(''), '✓✓');
+        assert.deepEqual(await page.locator('#tokens .check').allTextContents(), ['A', '2']);
+        await shoot(page, 'reading-holds');
     }));
 
 test('a long reading is shown as text, token by token', () => shared.open({}, async (page) => {
@@ -331,7 +333,7 @@ test('a long reading is shown as text, token by token', () => shared.open({}, as
 
 const STATES = {
     alignment: (page) => asked(page, SOURCE, ALIGNED),
-    reading: (page) => read(page, alignedPicture(SPREAD, { checksum: { holds: true } })),
+    reading: (page) => read(page, alignedPicture(SPREAD)),
 };
 
 for (const [state, reach] of Object.entries(STATES))

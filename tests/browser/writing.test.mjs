@@ -91,7 +91,7 @@ test('options are those of the model, within the limits that it tells', () =>
         for (const name of ['marian', 'mbart', 'trocr']) {
             await page.selectOption('#model', name);
             const { writes } = models.find((model) => model.name === name);
-            const limits = await page.locator('#writing input').evaluateAll((fields) =>
+            const limits = await page.locator('#writing input[type=number]').evaluateAll((fields) =>
                 Object.fromEntries(fields.map((field) => [field.name,
                     [Number(field.placeholder), Number(field.max)]])));
             assert.deepEqual(limits, {
@@ -99,12 +99,13 @@ test('options are those of the model, within the limits that it tells', () =>
                 num_beams: [writes.num_beams, writes.num_beams_max],
                 num_return_sequences: [writes.num_return_sequences,
                     writes.num_beams_max] });
-            const languages = await page.locator('#writing select').evaluateAll((fields) =>
+            const languages = await page.locator('#writing select:not(#checksum)').evaluateAll((fields) =>
                 fields.map((field) => [...field.options].slice(1).map(({ value }) => value)));
             assert.deepEqual(languages, [writes.source_languages, writes.target_languages]
                 .filter((codes) => codes.length > 0));
         }
-        assert.equal(await page.locator('#writing select').count(), 0);
+        assert.deepEqual(await page.locator('#writing select').evaluateAll((fields) =>
+            fields.map(({ name }) => name)), ['checksum']);
         await page.selectOption('#model', 'wafer-vit');
         assert.ok(await page.isHidden('#writing'));
     }));
@@ -152,6 +153,28 @@ test('a picture is read, with options in the query', () => shared.open({}, async
     await shoot(page, 'reading');
 }));
 
+test('check characters that do not hold leave no text, and the rejected one is told', () =>
+    shared.open({}, async (page) => {
+        await page.selectOption('#model', 'trocr');
+        await drop(page, '#drop', [PICTURE]);
+        await shownAnswer(page);
+        assert.equal(await page.locator('#checked').count(), 0);
+        await page.selectOption('#checksum', 'semi-m13');
+        await page.waitForSelector('#checked');
+        const { output, broken_rule: rule, rejected } = await shownAnswer(page);
+        assert.deepEqual([output, rule], [null, 'checksum']);
+        assert.equal(await page.textContent('#label'), 'No text obeys the rule checksum');
+        assert.equal(await page.textContent('#checked'), '✗ The check characters do not hold.');
+        assert.match(await page.textContent('#rejected'), new RegExp(`rejected: ${
+            rejected.output.replace(/[^\w]/g, '.')} ✗ · score −`));
+        assert.equal(await page.locator('.verdict button:text-is("Copy")').count(), 0);
+        assert.match(await page.textContent('#curl'), /checksum=semi-m13/);
+        assert.deepEqual(await seriousFindings(page), []);
+        await shoot(page, 'reading-rejected');
+        const { text } = await saved(page, () => page.click('.tools button:text-is("JSON")'));
+        assert.deepEqual(JSON.parse(text)[0].rejected, rejected);
+    }));
+
 test('lists have the first words, files the whole text', () => shared.open({}, async (page) => {
     const output = 'word '.repeat(40);
     await replace(page, { output, decision: 'review', reason: 'the score is low' });
@@ -167,6 +190,16 @@ test('lists have the first words, files the whole text', () => shared.open({}, a
     const [row] = await page.locator('#history-rows tbody tr').allTextContents();
     assert.match(row, /word word .* …−\d\.\d{3}review/);
 }));
+
+test('an answer that cannot be shown is an error of the page, not silence', () =>
+    shared.open({ expected: [/TypeError/] }, async (page) => {
+        await replace(page, { output: 7 });
+        await page.selectOption('#model', 'marian');
+        await page.fill('#text', LOG);
+        await page.click('#send');
+        await page.waitForSelector('#result .problem');
+        assert.match(await page.textContent('#result .problem'), /Error in this page.*TypeError/);
+    }));
 
 test('several texts are written, each in its row', () => shared.open({}, async (page) => {
     const files = [LOG, 'leakage at vdd_io'].map((text, i) =>
@@ -197,26 +230,29 @@ test('the Review view lists texts that are not automatic, with picture and reaso
         await page.selectOption('#model', 'trocr');
         for (const [output, decision, reason] of [['AM1664', 'review', 'two characters are close'],
             ['AUTO', 'auto', undefined], ['', 'unknown', 'there is no mark'],
-            ['NONE', undefined, undefined]]) {
-            await replace(page, { output, decision, reason });
+            ['NONE', undefined, undefined], [null, 'review', 'a rule is broken']]) {
+            await replace(page, { output, decision, reason, ...output === null &&
+                { broken_rule: 'pattern', rejected: { output: 'AM', score: -1 } } });
             await drop(page, '#drop', [PICTURE]);
             await shownAnswer(page);
             await page.waitForFunction((text) =>
-                document.getElementById('label').textContent === text, output || 'An empty text');
+                document.getElementById('label').textContent === text, output === null
+                ? 'No text obeys the rule pattern' : output || 'An empty text');
             await page.unroute('**/predict*');
         }
         await page.click('#tab-review');
         const rows = await page.locator('#review-texts tbody tr').evaluateAll((all) =>
             all.map((row) => [...row.cells].slice(1, 5).map((cell) => cell.textContent)));
         assert.deepEqual(rows.map(([text, , decision, why]) => [text, decision, why]), [
+            ['No text obeys the rule pattern; rejected: AM', 'Review', 'A rule is broken.'],
             ['An empty text', 'Unknown',
                 'Unlike anything the model has learnt. There is no mark.'],
             ['AM1664', 'Review', 'Two characters are close.']]);
         const widths = await page.locator('.mark-face').evaluateAll((faces) =>
             faces.map(({ naturalWidth }) => naturalWidth));
-        assert.deepEqual(widths.map((width) => width > 0), [true, true]);
+        assert.deepEqual(widths.map((width) => width > 0), [true, true, true]);
         assert.equal(await page.textContent('#review-texts-count'),
-            '2 texts of this tab, the newest first, until the page is reloaded.');
+            '3 texts of this tab, the newest first, until the page is reloaded.');
         assert.deepEqual(await seriousFindings(page), []);
         await shoot(page, 'review-texts');
     }));

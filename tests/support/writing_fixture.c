@@ -3,47 +3,16 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "tests/support/suite.h"
+#include "tests/support/writing_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { FILE_MAX = 64 << 20, PIXELS_MAX = 1 << 22 };
 
 const char *const writing_names[] = {"marian-0", "marian-1", "bart-0",    "t5-0",    "t5-gated-0",
                                      "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1"};
-
-static void link_files(const struct tempdir *dir, const char *room, const char *name,
-                       const char *const *files, size_t count)
-{
-    char here[WRITING_PATH_BYTES / 2], from[WRITING_PATH_BYTES], to[WRITING_PATH_BYTES];
-    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
-    for (size_t i = 0; i < count; i++) {
-        snprintf(from, sizeof from, "%s/tests/data/%s/%s/%s", here, room, name, files[i]);
-        snprintf(to, sizeof to, "%s/%s", dir->path, files[i]);
-        ck_assert(access(from, R_OK) != 0 || symlink(from, to) == 0);
-    }
-}
-
-/* Puts a checkpoint together in f->dir. */
-static void link_all(struct writing_fixture *f, const char *name)
-{
-    static const char *const model[] = {"config.json", "generation_config.json",
-                                        "model.safetensors", "preprocessor_config.json",
-                                        "cases.json"};
-    static const char *const texts[] = {"tokenizer.json",
-                                        "tokenizer_config.json",
-                                        "special_tokens_map.json",
-                                        "source.spm",
-                                        "target.spm",
-                                        "vocab.json",
-                                        "target_vocab.json",
-                                        "sentencepiece.bpe.model",
-                                        "spiece.model"};
-    link_files(&f->dir, "golden", name, model, sizeof model / sizeof *model);
-    link_files(&f->dir, "recoding", name, texts, sizeof texts / sizeof *texts);
-}
 
 void writing_fixture_gather(struct writing_fixture *f, const char *name,
                             char dir[WRITING_PATH_BYTES])
@@ -53,7 +22,7 @@ void writing_fixture_gather(struct writing_fixture *f, const char *name,
     snprintf(dir, WRITING_PATH_BYTES, "%s/%s", golden != NULL ? golden : f->dir.path,
              golden != NULL ? name : "");
     if (golden == NULL)
-        link_all(f, name);
+        writing_model_copy(&f->dir, name);
 }
 
 static void open_in(struct writing_fixture *f, const char *name, const char *dir)
@@ -81,8 +50,7 @@ void writing_fixture_open_with(struct writing_fixture *f, const char *name, cons
 {
     *f = (struct writing_fixture){0};
     arena_init(&f->arena);
-    tempdir_open(&f->dir);
-    link_all(f, name);
+    writing_model_open(&f->dir, name);
     tempdir_write(&f->dir, "attnd.json", settings, strlen(settings));
     open_in(f, name, f->dir.path);
 }

@@ -12,7 +12,9 @@
 
 #include "tests/support/tempdir.h"
 
-/* Makes a directory with all files of the checkpoint. */
+/* Makes a directory with copies of all files of the checkpoint, and its cases.json. */
 void writing_model_open(struct tempdir *dir, const char *name);
+/* The same in a directory that is there. */
+void writing_model_copy(const struct tempdir *dir, const char *name);
 
 #endif

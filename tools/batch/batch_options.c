@@ -103,8 +103,8 @@ static const struct cli_option table[] = {
      .type = CLI_OTHER,
      .value = "METHOD",
      .apply = set_explain,
-     .help = "Also tells where the model looked: default, rollout, attention, gradient or "
-             "gradient-last."},
+     .help = "Also tells where the model looked: default, rollout, attention, gradient, "
+             "gradient-last, or of a text that is written alignment."},
     {.name = "prompt-name",
      FIELD(local.answers.prompt_name),
      .value = "NAME",

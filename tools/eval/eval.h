@@ -24,6 +24,8 @@
 #include "learn/eval/measure/set_assessment.h"
 #include "learn/eval/measure/span_assessment.h"
 #include "learn/eval/measure/strangeness.h"
+#include "learn/eval/texts/writing_assessment.h"
+#include "learn/eval/writing_options.h"
 #include "learn/ngrams/ngram_branch.h"
 
 enum { EVAL_FOLDS_MAX = 64 };
@@ -43,6 +45,9 @@ struct eval {
     const char *fill;                    /* --explain-fill; NULL: not given */
     unsigned selftest_cases;             /* to write; 0: none */
     struct ngram_settings ngrams;        /* for --calibrate */
+    struct writing_options write;
+    const struct engine_writing *writing; /* of them; NULL: as the checkpoint says */
+    struct arena arena;                   /* theirs */
 
     struct dataset dataset, unseen_data;
     struct assessment assessment;
@@ -59,6 +64,7 @@ struct eval {
     struct retrieval retrieval;       /* of an embedding, else empty */
     struct rerank rerank;             /* of a model that scores pairs, else empty */
     struct span_assessment spans;     /* of a model of tags, else empty */
+    struct writing_assessment texts;  /* of a model that writes, else empty */
 };
 
 extern const struct cli eval_cli;
@@ -91,10 +97,10 @@ void eval_inputs_close(struct eval_inputs *inputs);
 enum err_code eval_calibrate(struct eval *eval, struct err *err);
 
 /* Models that do not choose one label: a regression, --multi-label, an embedding, scored pairs,
- * tags. eval_task_of is NULL for others, for which the functions that open and run are not called.
- * fields: how their data are read. open: after the model and the data, in place of assessment_take;
- * options of other models, and data that the model does not fit, are ERR_UNUSABLE. run: measures,
- * prints, and writes what was asked for. */
+ * tags, texts. eval_task_of is NULL for others, for which the functions that open and run are not
+ * called. fields: how their data are read. open: after the model and the data, in place of
+ * assessment_take; options of other models, and data that the model does not fit, are ERR_UNUSABLE.
+ * run: measures, prints, and writes what was asked for. */
 const struct eval_task *eval_task_of(const struct eval *eval);
 void eval_task_fields(const struct eval *eval, struct dataset_options *fields);
 enum err_code eval_task_open(struct eval *eval, struct err *err);

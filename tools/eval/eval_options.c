@@ -162,6 +162,7 @@ static const struct cli_option options[] = {
      .value = "PATH",
      .help = "Inputs unlike those of --data: measures how well ood_score separates both."},
     {.name = "strange", .type = CLI_ALIAS, .value = "ood-data"},
+    CLI_ROWS_WRITING(struct eval, write),
     {.name = "explain",
      FIELD(explains),
      .help = "Also measures how faithful each method's explanations are; with --out, as a page, "
@@ -189,7 +190,10 @@ const struct cli eval_cli = {
         "list; a folder has <class>/NAME.png or .jpg. Of a model that answers a number,\n"
         "labels are numbers, and the report has the errors; an embedding is measured by search,\n"
         "a model that scores pairs by the order in which it puts them, a model of tags by spans:\n"
-        "{\"text\", \"spans\": [{\"label\", \"start\", \"end\"}]}, in characters.",
+        "{\"text\", \"spans\": [{\"label\", \"start\", \"end\"}]}, in characters, and a model "
+        "that\n"
+        "writes by the texts: {\"text\" or \"image\", \"target\"}; exact matches, edits, chrF, "
+        "BLEU.",
     .examples = "  attnd-eval --model testlog-bert --data labelled.csv --out report\n"
                 "  attnd-eval --model models/wafers --data fresh/ --calibrate",
     .options = options,

@@ -3,13 +3,14 @@
 #include "learn/eval/number_reference.h"
 #include "learn/eval/report/task_report.h"
 #include "learn/eval/span_thresholds.h"
+#include "learn/eval/texts/writing_report.h"
 #include "tools/eval/eval.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SPANS = 1, VECTORS = 2, PAIRS = 4, NUMBERS = 8, SETS = 16 };
+enum { SPANS = 1, VECTORS = 2, PAIRS = 4, NUMBERS = 8, SETS = 16, TEXTS = 32 };
 
 struct eval_task {
     unsigned bit;
@@ -21,8 +22,13 @@ struct eval_task {
     size_t of, evaluation; /* offsets in struct eval: what is measured, and its evaluation */
     enum err_code (*write)(struct eval *eval, struct err *err); /* --calibrate, --reference */
     const char *label_other;                                    /* dataset_options */
-    bool labels_many, labels_numbers, labels_optional, reads_spans;
+    bool labels_many, labels_numbers, labels_optional, reads_spans, reads_targets;
 };
+
+static bool is_of_texts(const struct eval *eval)
+{
+    return engine_describe(eval->assessment.model)->task == ENGINE_GENERATE;
+}
 
 static bool is_of_spans(const struct eval *eval)
 {
@@ -92,6 +98,7 @@ static enum err_code write_spans(struct eval *eval, struct err *err)
     {                                                                                              \
         return prefix##_run(&eval->member, how, err);                                              \
     }
+TAKE_AND_RUN(texts, texts, writing_assessment)
 TAKE_AND_RUN(spans, spans, span_assessment)
 TAKE_AND_RUN(vectors, retrieval, retrieval)
 TAKE_AND_RUN(pairs, rerank, rerank)
@@ -103,6 +110,8 @@ RUN(numbers, numbers, number_assessment)
     .evaluation = offsetof(struct eval, member.evaluation)
 
 static const struct eval_task tasks[] = {
+    {ROW(TEXTS, texts, texts), .wants = "answer a label of each input", .answers = "writes texts",
+     .reads_targets = true},
     {ROW(SPANS, spans, spans), .wants = "answer a label of each input", .answers = "answers spans",
      .write = write_spans, .reads_spans = true},
     {ROW(VECTORS, vectors, retrieval), .wants = "answer labels", .answers = "answers vectors",
@@ -138,6 +147,7 @@ void eval_task_fields(const struct eval *eval, struct dataset_options *fields)
     fields->labels_numbers = task->labels_numbers;
     fields->labels_optional = task->labels_optional;
     fields->reads_spans = task->reads_spans;
+    fields->reads_targets = task->reads_targets;
     fields->labels_many = task->labels_many || eval->multi_label;
     if (named == NULL || strcmp(named, "label") == 0)
         fields->label_other = eval->multi_label ? "labels" : task->label_other;
@@ -189,7 +199,8 @@ enum err_code eval_task_run(struct eval *eval, struct err *err)
                                        0};
     const char *dtype = engine_describe(eval->assessment.model)->dtype;
     struct screen_counter progress;
-    const struct evaluation_options how = eval_watched(eval, &progress, dtype, eval->dataset.count);
+    struct evaluation_options how = eval_watched(eval, &progress, dtype, eval->dataset.count);
+    how.writing = eval->writing;
     task->run(eval, &how, err);
     screen_clear(&progress.screen);
     if (err->code != ERR_OK || eval_check_learnt(eval, err) ||

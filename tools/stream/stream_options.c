@@ -67,8 +67,8 @@ static const struct cli_option table[] = {
      FIELD(explain),
      .value = "METHOD",
      .fallback = "",
-     .help = "Also tells where the model looked: default, rollout, attention, gradient or "
-             "gradient-last."},
+     .help = "Also tells where the model looked: default, rollout, attention, gradient, "
+             "gradient-last, or of a text that is written alignment."},
     {.name = "prompt_name",
      FIELD(prompt_name),
      .value = "NAME",

@@ -334,6 +334,7 @@ void decoder_step(const struct spec *spec, const struct weights *weights,
         run.layer = &weights->layers[i];
         run.index = i;
         (is_after ? norm_after_block : norm_before_block)(&run);
+        workspace_rest(w);
     }
     if (weights->final_norm.gamma != NULL) {
         encoder_norm(spec, w, &weights->final_norm, w->y, w->x);

@@ -21,6 +21,7 @@ struct chunk {
     const struct dataset *dataset;
     size_t first;
     unsigned count;
+    const struct engine_writing *writing;
     struct pictures *pictures; /* [pool] */
     uint64_t *digests;         /* of all items */
     unsigned *sizes;           /* likewise */
@@ -43,9 +44,10 @@ struct runner {
 
 /* ---- prepare ---- */
 
-enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
-                                 size_t item, struct pictures *pictures, struct arena *arena,
-                                 struct engine_input *out, struct err *err)
+static enum err_code prepare_item(const struct engine_model *model, const struct dataset *dataset,
+                                  size_t item, const struct engine_writing *writing,
+                                  struct pictures *pictures, struct arena *arena,
+                                  struct engine_input *out, struct err *err)
 {
     const struct dataset_item *from = &dataset->items[item];
     if (dataset->kind == ENGINE_TEXT) {
@@ -53,19 +55,27 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
                                            .bytes = from->input,
                                            .len = from->input_len,
                                            .pair = from->pair,
-                                           .pair_len = from->pair_len};
+                                           .pair_len = from->pair_len,
+                                           .writing = writing};
         return engine_prepare(model, &text, NULL, arena, out, err);
     }
     const struct image_options options = {.pixels_max = PIXELS_MAX,
                                           .grey16_minmax = engine_describe(model)->grey16_minmax};
     struct image image;
     struct arena scratch;
-    const struct engine_source source = {.kind = ENGINE_IMAGE, .image = &image};
+    const struct engine_source source = {.kind = ENGINE_IMAGE, .image = &image, .writing = writing};
     arena_init(&scratch);
     if (!picture_read(pictures, from->input, &options, &scratch, &image, err))
         engine_prepare(model, &source, NULL, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
+}
+
+enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
+                                 size_t item, struct pictures *pictures, struct arena *arena,
+                                 struct engine_input *out, struct err *err)
+{
+    return prepare_item(model, dataset, item, NULL, pictures, arena, out, err);
 }
 
 /* A pool's task. Each member keeps open the STDF file that it read last. */
@@ -78,8 +88,8 @@ static void prepare_items(void *context, unsigned index, unsigned count)
         bool is_text = chunk->dataset->kind == ENGINE_TEXT;
         pictures->digest = 0;
         pictures->side = 0;
-        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, pictures,
-                           &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
+        prepare_item(chunk->model, chunk->dataset, chunk->first + i, chunk->writing, pictures,
+                     &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
         chunk->digests[chunk->first + i] =
             is_text ? digest_of_pair(item->input, item->input_len, item->pair, item->pair_len)
                     : pictures->digest;
@@ -103,14 +113,17 @@ static float *row_of(const struct evaluation *evaluation, size_t item)
     return evaluation->logits + item * evaluation->label_count;
 }
 
-/* Passes on the answers of a model of tags; those that are not finite are the item's problem. */
-static enum err_code pass_on(struct runner *runner, unsigned place,
-                             const struct engine_result *result, struct err *err)
+/* Passes on the answers of a model of tags, or one that writes; those that are not finite are the
+ * item's problem. */
+static enum err_code pass_on(struct runner *runner, unsigned place, struct engine_result *result,
+                             struct err *err)
 {
     const struct evaluation_options *options = runner->options;
     struct chunk *chunk = &runner->chunk;
     if (!result->is_finite)
         err_set(&chunk->errs[place], ERR_UNUSABLE, "the logits are not finite");
+    else if (result->writer != NULL && engine_result_texts(result, &chunk->arenas[place], err))
+        return err->code;
     else if (options->answered != NULL)
         options->answered(options->answered_context, chunk->first + place, &chunk->inputs[place],
                           result, err);
@@ -126,7 +139,8 @@ static enum err_code run_batch(struct runner *runner, unsigned *at, struct err *
     const struct engine_input *inputs[CHUNK_ITEMS];
     struct engine_result results[CHUNK_ITEMS] = {0}, *listed[CHUNK_ITEMS];
     size_t items[CHUNK_ITEMS];
-    const bool answers_tokens = engine_describe(chunk->model)->row_size > 0;
+    const struct engine_info *info = engine_describe(chunk->model);
+    const bool answers_tokens = info->row_size > 0 || info->task == ENGINE_GENERATE;
     unsigned rows = 0, tokens = 0;
     for (; *at < chunk->count; ++*at) {
         const struct engine_input *input = &chunk->inputs[*at];
@@ -295,6 +309,7 @@ static enum err_code run_all(struct evaluation *out, const struct engine_model *
     struct runner *runner;
     if (!open_runner(&runner, out, model, dataset, options->threads, err)) {
         runner->options = options;
+        runner->chunk.writing = options->writing;
         uint64_t start = clock_now_ns();
         for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS)
             run_chunk(runner, first, options, err);

@@ -32,8 +32,9 @@ struct evaluation_options {
     /* Called between batches with the number of items done; NULL: not called. */
     void (*progress)(void *context, size_t done);
     void *context;
-    /* Called for each item that a model of tags has answered, with result->rows and result->spans;
-     * NULL: only whether it can be answered is kept. */
+    const struct engine_writing *writing; /* of a model that writes; NULL: as its checkpoint says */
+    /* Called for each item that a model of tags has answered, with result->rows and result->spans,
+     * or one that writes, with result->texts; NULL: only whether it can be answered is kept. */
     enum err_code (*answered)(void *context, size_t item, const struct engine_input *input,
                               const struct engine_result *result, struct err *err);
     void *answered_context;

@@ -39,7 +39,15 @@ struct interval interval_mean(const double *values, size_t count, double *mean)
     return (struct interval){.low = *mean - half, .high = *mean + half};
 }
 
-/* ---- F1 ---- */
+/* ---- a bootstrap ---- */
+
+unsigned interval_draws(size_t picks)
+{
+    const size_t affordable = PICKS_MAX / (picks + 1);
+    return affordable > DRAWS_MAX   ? DRAWS_MAX
+           : affordable > DRAWS_MIN ? (unsigned)affordable
+                                    : DRAWS_MIN;
+}
 
 struct pair {
     unsigned label, winner;
@@ -64,12 +72,9 @@ static enum err_code open_bootstrap(struct bootstrap *boot, const struct confusi
     if (confusion->count > UINT32_MAX / 2)
         return err_set(err, ERR_TOO_LARGE, "%zu inputs are too many to resample (at most %u)",
                        confusion->count, UINT32_MAX / 2);
-    size_t affordable = PICKS_MAX / (confusion->count + 1);
     boot->class_count = confusion->class_count;
     boot->count = (uint32_t)confusion->count;
-    boot->draws = affordable > DRAWS_MAX   ? DRAWS_MAX
-                  : affordable > DRAWS_MIN ? (unsigned)affordable
-                                           : DRAWS_MIN;
+    boot->draws = interval_draws(confusion->count);
     boot->pairs = reallocarray(NULL, (size_t)boot->count + 1, sizeof *boot->pairs);
     boot->tally = calloc(boot->class_count, sizeof *boot->tally);
     boot->f1 = calloc((size_t)boot->class_count * boot->draws, sizeof *boot->f1);
@@ -116,7 +121,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static struct interval percentiles(float *values, unsigned count)
+struct interval interval_percentiles(float *values, unsigned count)
 {
     qsort(values, count, sizeof *values, compare);
     while (count > 0 && isnan(values[count - 1]))
@@ -137,9 +142,9 @@ enum err_code interval_bootstrap_f1(struct interval *macro_f1, struct interval *
             struct rng rng = rng_for(seed, PURPOSE, i);
             draw(&boot, i, &rng);
         }
-        *macro_f1 = percentiles(boot.macro, boot.draws);
+        *macro_f1 = interval_percentiles(boot.macro, boot.draws);
         for (unsigned i = 0; i < boot.class_count; i++)
-            f1[i] = percentiles(boot.f1 + (size_t)i * boot.draws, boot.draws);
+            f1[i] = interval_percentiles(boot.f1 + (size_t)i * boot.draws, boot.draws);
     }
     free(boot.pairs);
     free(boot.tally);

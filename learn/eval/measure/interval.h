@@ -22,9 +22,15 @@
  * values the ends are infinite; the mean of no values is 0. */
 struct interval interval_mean(const double *values, size_t count, double *mean);
 
-/* f1: [class_count]. All inputs are resampled with replacement 1000 times, or fewer, but at least
- * 100 times, if that would take seconds. In a draw a class without label and winner does not count.
- * The same seed gives the same intervals. */
+/* Draws of a bootstrap whose draw takes so many picks: 1000, or fewer, but at least 100, if that
+ * would take seconds. */
+unsigned interval_draws(size_t picks);
+/* The interval between the 2.5th and the 97.5th percentile of values [count], which are sorted in
+ * place; NAN is none of them. 0 to 1 of none. */
+struct interval interval_percentiles(float *values, unsigned count);
+
+/* f1: [class_count]. All inputs are resampled with replacement. In a draw a class without label and
+ * winner does not count. The same seed gives the same intervals. */
 enum err_code interval_bootstrap_f1(struct interval *macro_f1, struct interval *f1,
                                     const struct confusion *confusion, uint64_t seed,
                                     struct err *err);

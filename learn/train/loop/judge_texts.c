@@ -27,6 +27,7 @@ struct writing {
     struct engine_input inputs[CHUNK_ITEMS];
     struct engine_result results[CHUNK_ITEMS];
     struct arena arenas[CHUNK_ITEMS];
+    bool refused[CHUNK_ITEMS]; /* the engine does not take it: it counts as written otherwise */
     size_t right;
 };
 
@@ -51,26 +52,32 @@ static enum err_code prepare(struct writing *writing, size_t item, unsigned plac
         !engine_result_init(result, writing->model, arena, err))
         engine_result_rows(result, writing->model, &writing->inputs[place], arena, err);
     arena_deinit(&scratch);
-    return err->code != ERR_OK ? err_prefix(err, "%.80s: ", from->name) : ERR_OK;
+    if (err_is_of_system(err->code))
+        return err_prefix(err, "%.80s: ", from->name);
+    writing->refused[place] = err->code != ERR_OK;
+    *err = (struct err){0};
+    return ERR_OK;
 }
 
-/* Runs items [first, first + count) of a chunk in batches that the session holds. */
+/* Runs the items of a chunk in batches that the session holds. */
 static void run_chunk(struct writing *writing, unsigned count)
 {
     const struct engine_input *inputs[CHUNK_ITEMS];
     struct engine_result *results[CHUNK_ITEMS];
     unsigned rows = 0, tokens = 0;
-    for (unsigned i = 0; i <= count; i++) {
-        if (i == count || (rows > 0 && tokens + writing->inputs[i].tokens > BATCH_TOKENS)) {
+    for (unsigned i = 0; i < count; i++) {
+        if (writing->refused[i])
+            continue;
+        if (rows > 0 && tokens + writing->inputs[i].tokens > BATCH_TOKENS) {
             engine_run(writing->session, inputs, rows, results);
             rows = tokens = 0;
         }
-        if (i == count)
-            break;
         inputs[rows] = &writing->inputs[i];
         results[rows++] = &writing->results[i];
         tokens += writing->inputs[i].tokens;
     }
+    if (rows > 0)
+        engine_run(writing->session, inputs, rows, results);
 }
 
 /* Compares the text of an item, which is none if the search met numbers that are not finite. */
@@ -78,10 +85,11 @@ static enum err_code compare(struct writing *writing, size_t item, unsigned plac
 {
     const struct dataset_item *from = &writing->dataset->items[item];
     struct engine_result *result = &writing->results[place];
+    const bool is_written = !writing->refused[place] && result->is_finite;
     const char *text = NULL;
-    if (result->is_finite && engine_result_texts(result, &writing->arenas[place], err))
+    if (is_written && engine_result_texts(result, &writing->arenas[place], err))
         return err->code;
-    if (result->is_finite && result->text_count > 0)
+    if (is_written && result->text_count > 0)
         text = result->texts[0].text;
     writing->right += text != NULL && strcmp(text, from->label) == 0;
     if (writing->writer->written != NULL)

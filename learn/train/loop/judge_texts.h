@@ -17,9 +17,9 @@ struct judge_writer {
     void *context;
 };
 
-/* *exact <- the share of the items whose text is written as it is wanted, to the byte. Errors of
- * engine_open begin with the directory's name; ERR_IO, ERR_NO_MEMORY; ERR_UNUSABLE names an item
- * that the engine does not take. */
+/* *exact <- the share of the items whose text is written as it is wanted, to the byte; an item that
+ * the engine does not take counts as written otherwise. Errors of engine_open begin with the
+ * directory's name; ERR_IO and ERR_NO_MEMORY name the item. */
 enum err_code judge_writer_run(const struct judge_writer *writer, const struct corpus_items *items,
                                double *exact, struct err *err);
 

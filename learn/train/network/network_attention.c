@@ -250,9 +250,13 @@ void network_attention_pack(struct network *network)
     if (relative != SIZE_MAX)
         network->bias = relative_bias_expand(table, &spec->relative, network->values + relative,
                                              spec->heads, tokens);
-    for (size_t i = 0; spec->family->block.is_decoder && i < network->bias_floats; i++)
-        if (i % (network->bias.head_step > 0 ? network->bias.head_step : SIZE_MAX) < tokens - 1)
-            table[i] = masked;
+    if (!spec->family->block.is_decoder)
+        return;
+    const size_t step =
+        network->bias.head_step > 0 ? network->bias.head_step : network->bias_floats;
+    for (size_t head = 0; head < network->bias_floats; head += step)
+        for (size_t i = 0; i + 1 < tokens; i++) /* keys behind the query */
+            table[head + i] = masked;
 }
 
 static bool learns_bias(const struct network *network)

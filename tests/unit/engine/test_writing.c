@@ -320,7 +320,7 @@ END_TEST
 /* The error of a source, of ERR_UNUSABLE or none. */
 static const char *refusal(struct writing_fixture *f, const struct engine_source *source)
 {
-    struct engine_input input;
+    struct engine_input input = {0};
     f->err = (struct err){0};
     const enum err_code code = engine_prepare(f->model, source, NULL, &f->arena, &input, &f->err);
     ck_assert(code == ERR_OK || code == ERR_UNUSABLE);

@@ -32,7 +32,9 @@ struct engine_model {
 struct engine_session {
     const struct engine_model *model;
     const struct thread_pool *opened_on, *pool;
-    unsigned runs, inside; /* so far, and that go on now; under fake_lock */
+    unsigned runs, inside;          /* so far, and that go on now; under fake_lock */
+    void (*between)(void *context); /* called once a step */
+    void *context;
     float features[256];
 };
 
@@ -399,6 +401,8 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
     pthread_mutex_lock(&fake_lock);
     session->inside--;
     pthread_mutex_unlock(&fake_lock);
+    if (session->between != NULL)
+        session->between(session->context);
     for (unsigned i = 0; i < rows; i++) {
         struct engine_result *result = results[i];
         if (result->writer != NULL) {
@@ -425,6 +429,13 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
     }
     atomic_fetch_add(&fake_runs, 1);
     atomic_fetch_add(&fake_rows, windows);
+}
+
+void engine_session_let_in(struct engine_session *session, void (*between)(void *context),
+                           void *context)
+{
+    session->between = between;
+    session->context = context;
 }
 
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,

@@ -90,7 +90,7 @@ static const struct {
     {"t5-0",
      {"--no-repeat-ngram-size", "2", "--min-new-tokens", "3", "--max-new-tokens", "5"},
      false},
-    {"t5-gated-0", {"--copy-numbers", "--max-new-tokens", "1", "--explain", "alignment"}, false},
+    {"t5-gated-0", {"--copy-numbers", "--max-new-tokens", "6"}, false},
     {"marian-0", {"--pattern", "[a-z ]{2,9}", "--checksum", "semi-m13", "--num-beams", "2"}, false},
     {"trocr-0", {"--num-beams", "2", "--max-new-tokens", "9", "--explain", "default"}, true},
 };
@@ -148,6 +148,26 @@ START_TEST(batch_writes_as_predict_does)
         free(many);
         drop();
     }
+}
+END_TEST
+
+START_TEST(batch_tells_where_a_model_looked)
+{
+    static const char *const options[] = {"--explain", "alignment", "--max-new-tokens", "5", NULL};
+    writing_model_open(&model, "bart-0");
+    write_lines(4);
+    struct outcome *one =
+        run("attnd-predict",
+            (const char *[]){"--json", "--model", model.path, "--lines", lines, NULL}, options);
+    struct outcome *many = run(
+        "attnd-batch", (const char *[]){"--model", model.path, "--lines", lines, NULL}, options);
+    outcome_holds(many, 0, "\"alignment\":[{\"text\":", "4 inputs, 0 failed");
+    ck_assert_str_eq(one->out, many->out);
+    free(one);
+    free(many);
+    outcome_expect(RUN("--model", model.path, "--lines", lines, "--explain", "rollout"), 1,
+                   "the model writes texts, which only alignment explains", "4 failed");
+    drop();
 }
 END_TEST
 
@@ -305,7 +325,8 @@ START_TEST(batch_goes_on_only_as_it_began_to_write)
 }
 END_TEST
 
-SUITE("batch_writing", batch_writes_as_predict_does, batch_writes_through_a_server_the_same,
-      batch_puts_texts_into_a_table, batch_refuses_what_a_writing_model_does_not_take,
+SUITE("batch_writing", batch_writes_as_predict_does, batch_tells_where_a_model_looked,
+      batch_writes_through_a_server_the_same, batch_puts_texts_into_a_table,
+      batch_refuses_what_a_writing_model_does_not_take,
       batch_told_to_stop_goes_on_with_the_texts_that_it_gave_up, batch_writes_only_what_is_allowed,
       batch_goes_on_only_as_it_began_to_write)

@@ -102,7 +102,8 @@ START_TEST(a_stopped_run_goes_on_to_the_same_weights)
     f->options.average = 0.9f;
     train_fixture_learn(f);
     f->options.out = f->second.path;
-    f->stop_after = 5;
+    f->learning_calls = 0;
+    f->stop_after = 2; /* in the second epoch at the latest */
     struct trainer_result result = train_fixture_run(f);
     ck_assert(result.interrupted);
     trainer_result_free(&result);
@@ -148,6 +149,23 @@ START_TEST(micro_batches_learn_as_the_whole_batch_does)
         close_fixture(&x);
     }
     ck_assert_double_eq_tol(losses[0], losses[1], 1e-4);
+}
+END_TEST
+
+/* The engine takes no PDF for a text: it is learnt, and counts as written otherwise. */
+START_TEST(a_text_that_serving_refuses_does_not_end_the_run)
+{
+    static const char list[] = "{\"text\":\"%PDF-1.4 x\",\"target\":\"a\"}\n"
+                               "{\"text\":\"b\",\"target\":\"b\"}\n";
+    struct fixture x;
+    open_fixture(&x, "t5-0", true);
+    tempdir_write(&x.f.data, "list.jsonl", list, sizeof list - 1);
+    x.f.options.epochs = 1;
+    struct trainer_result result = train_fixture_run(&x.f);
+    ck_assert_uint_eq(x.f.plan.train, 2);
+    ck_assert_double_le(result.conclusion.exact, 0.5);
+    trainer_result_free(&result);
+    close_fixture(&x);
 }
 END_TEST
 
@@ -203,7 +221,8 @@ START_TEST(models_and_languages_that_do_not_fit_are_refused)
 }
 END_TEST
 
-SUITE("trainer_texts", texts_are_learnt_and_written, a_stopped_run_goes_on_to_the_same_weights,
+SUITE("trainer_texts", a_text_that_serving_refuses_does_not_end_the_run,
+      texts_are_learnt_and_written, a_stopped_run_goes_on_to_the_same_weights,
       pictures_are_read_by_a_model_that_begins_with_its_configuration,
       micro_batches_learn_as_the_whole_batch_does, a_target_beyond_the_decoder_is_counted_and_named,
       models_and_languages_that_do_not_fit_are_refused)

@@ -288,6 +288,8 @@ static bool is_prediction(const char *pattern)
                                            "/tokenize",
                                            "/decode",
                                            "/similarity",
+                                           "/generate",
+                                           "/models/{name}/pipeline/{task}",
                                            "/",
                                            "/models/{name}",
                                            "/similar",

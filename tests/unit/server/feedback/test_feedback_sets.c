@@ -133,6 +133,27 @@ START_TEST(a_set_is_right_whole_and_its_labels_each_by_itself)
 }
 END_TEST
 
+/* A reply claims 512 bytes for each before it is written: a confusion has both texts of a pair four
+ * times. */
+START_TEST(pairs_of_long_sets_count_as_many_series_as_their_texts_fill)
+{
+    static char texts[4][OUTCOME_SET_BYTES / 4 + 1];
+    static const char *many[4];
+    float all[] = {0.9f, 0.9f, 0.9f, 0.9f};
+    struct engine_info info = several;
+    for (unsigned i = 0; i < 4; i++)
+        many[i] = memset(texts[i], 'a' + (int)i, OUTCOME_SET_BYTES / 4);
+    info.labels = many;
+    info.label_count = 4;
+    opened(&info);
+    const size_t before = feedback_series(feedback);
+    predicted_by(&info, "a", all, 0);
+    ck_assert_int_eq(give("a", many, 4).err.code, ERR_OK);
+    ck_assert_uint_ge((feedback_series(feedback) - before) * 512, 8 * OUTCOME_SET_BYTES);
+    closed();
+}
+END_TEST
+
 START_TEST(a_set_is_replaced_and_taken_back)
 {
     const char *text;
@@ -281,6 +302,7 @@ START_TEST(after_a_restart_sets_are_known_again)
 END_TEST
 
 SUITE("feedback_sets", a_set_is_right_whole_and_its_labels_each_by_itself,
-      a_set_is_replaced_and_taken_back, one_label_of_such_an_answer_is_compared_with_the_best_one,
+      pairs_of_long_sets_count_as_many_series_as_their_texts_fill, a_set_is_replaced_and_taken_back,
+      one_label_of_such_an_answer_is_compared_with_the_best_one,
       a_set_of_what_the_model_lacks_is_refused, an_answer_without_a_set_takes_one_label,
       after_a_restart_sets_are_known_again)

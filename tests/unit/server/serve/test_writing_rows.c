@@ -86,6 +86,50 @@ START_TEST(writing_lets_pictures_in_between_its_steps)
 }
 END_TEST
 
+/* The text has one step, at the gate; the picture comes meanwhile and is answered before it. */
+START_TEST(writing_lets_pictures_in_between_the_layers_of_a_step)
+{
+    struct stage stage;
+    struct http_exchange text, picture;
+    writing_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &text, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &picture, "{\"image\": \"MTIz\"}"));
+    fake_gate(false);
+    fake_await_resumed(&picture);
+    fake_await_resumed(&text);
+    const struct row *written = ((struct request *)text.state)->rows;
+    const struct row *seen = ((struct request *)picture.state)->rows;
+    ck_assert_uint_le(seen->done_ns, written->done_ns);
+    ck_assert_uint_ge(seen->started_ns, written->started_ns);
+    check_end(&stage, &picture, 200, "label");
+    check_end(&stage, &text, 200, "written");
+    writing_close(&stage);
+}
+END_TEST
+
+/* Texts of the other requests for the same model wait for the next step. */
+START_TEST(writing_lets_no_text_in_between_its_layers)
+{
+    struct stage stage;
+    struct http_exchange first, second;
+    writing_open(&stage, 1);
+    fake_gate(true);
+    ck_assert(send(&stage, &first, "{\"text\": \"a\"}"));
+    fake_await_inside(1);
+    ck_assert(send(&stage, &second, "{\"text\": \"a\"}"));
+    fake_gate(false);
+    fake_await_resumed(&first);
+    fake_await_resumed(&second);
+    ck_assert_uint_ge(((struct request *)second.state)->rows[0].started_ns,
+                      ((struct request *)first.state)->rows[0].done_ns);
+    check_end(&stage, &first, 200, "written");
+    check_end(&stage, &second, 200, "written");
+    writing_close(&stage);
+}
+END_TEST
+
 START_TEST(writing_ends_when_the_client_has_gone)
 {
     struct stage stage;
@@ -238,7 +282,9 @@ END_TEST
 
 SUITE("writing_rows", writing_is_one_answer_of_many_steps,
       writing_of_several_requests_shares_its_steps, writing_lets_pictures_in_between_its_steps,
-      writing_ends_when_the_client_has_gone, writing_ends_at_its_deadline_and_tells_how_far_it_came,
+      writing_lets_pictures_in_between_the_layers_of_a_step,
+      writing_lets_no_text_in_between_its_layers, writing_ends_when_the_client_has_gone,
+      writing_ends_at_its_deadline_and_tells_how_far_it_came,
       writing_whose_step_ends_in_a_server_that_stops_is_503,
       writing_streams_each_token_and_then_the_answer,
       writing_whose_reader_leaves_between_two_parts_gives_its_place_back,
