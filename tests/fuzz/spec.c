@@ -100,7 +100,8 @@ static void check_side(const struct spec *spec)
     if (spec->family->kind == ENGINE_IMAGE)
         return;
     FUZZ_CLAIM(spec->vocab_size >= 1 && spec->positions <= 3 * 65536);
-    FUZZ_CLAIM(spec_text_tokens(spec) >= 3 && spec->pad_id + 1 < spec->positions);
+    FUZZ_CLAIM(spec_text_tokens(spec) >= 3);
+    FUZZ_CLAIM(spec->family->positions != POSITION_PAST_PAD || spec->pad_id + 1 < spec->positions);
     FUZZ_CLAIM(spec->buckets == spec->relative.count);
     for (long t = -1000; spec->buckets > 0 && t <= 1000; t++)
         FUZZ_CLAIM(relative_bias_bucket(&spec->relative, t * 131) < spec->buckets);
