@@ -417,7 +417,7 @@ DOC     := $(DESTDIR)$(PREFIX)/share/doc/attnd
 install: $(PROGRAMS)
 	@install -d $(BIN) $(SHARE) $(DOC)
 	@install -m 755 -s $(PROGRAMS) $(BIN)
-	@for file in $$(find models -type f -path 'models/*/*' ! -path 'models/testlog/*'); do \
+	@for file in $$(find models -type f -path 'models/*/*' ! -path 'models/testlog/*' ! -name '*.py'); do \
 	    install -D -m 644 "$$file" "$(SHARE)/$$file" || exit 1; done
 	@install -m 644 README.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md $(DOC)
 	@install -D -m 644 -t $(DOC)/docs docs/*
