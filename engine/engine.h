@@ -449,7 +449,9 @@ struct engine_result {
     const struct engine_text *texts;    /* generate: [text_count] the best first, made by
                                         engine_result_texts */
     unsigned text_count;                /* 0: no text was found that obeys the rules, and then: */
-    const char *broken_rule;            /* "pattern", "allowed", "copy_numbers" or "checksum" */
+    const char *broken_rule;            /* "pattern", "allowed", "copy_numbers", "checksum", or what
+                                           let none end: "min_new_tokens", "no_repeat_ngram_size",
+                                           "generation_config.json" */
     const struct engine_text *rejected; /* the best text that broke it, or was cut before it obeyed;
                                            NULL: there is none */
     float *vector;                      /* [vector_size] of an embedding; NULL: not wanted */

@@ -18,6 +18,7 @@ struct writing_input {
 
 struct writer {
     const struct engine_model *model;
+    const struct generation_config *config;
     struct generation *generation;
     struct decoder_cache cache;
     float *layers; /* [beams][layers][source tokens] attention of a step's rows; NULL: not wanted */
@@ -283,7 +284,7 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     out->rows = arena_alloc_array(arena, input->tokens, target->source * sizeof *out->rows);
     if (writer == NULL || memory == NULL || out->rows == NULL)
         return err_no_memory(err, cache);
-    *writer = (struct writer){.model = model, .doubt = engine_input_doubt(input)};
+    *writer = (struct writer){.model = model, .config = config, .doubt = engine_input_doubt(input)};
     writer->ids = arena_alloc_array(arena, config->new_max, sizeof *writer->ids);
     if (writer->ids == NULL)
         return err_no_memory(err, config->new_max * sizeof *writer->ids);
@@ -500,7 +501,15 @@ static enum err_code take_text(const struct writer *writer,
                             &out->text, &out->len, arena, err);
 }
 
-/* Says why there is no text. */
+/* The option that lets a text of `count` tokens neither end nor go on. */
+static const char *unending_rule(const struct generation_config *config, unsigned count)
+{
+    return count < config->new_min ? "min_new_tokens"
+           : config->no_repeat > 0 ? "no_repeat_ngram_size"
+                                   : "generation_config.json";
+}
+
+/* Says why there is no text. The rejected one may obey the rules of the text, and have to go on. */
 static enum err_code take_rejected(struct engine_result *result, struct engine_text *room,
                                    struct arena *arena, struct err *err)
 {
@@ -512,6 +521,8 @@ static enum err_code take_rejected(struct engine_result *result, struct engine_t
     result->rejected = is_there ? room : NULL;
     result->broken_rule =
         engine_rules_broken(writer->rules, is_there ? room->text : "", is_there ? room->len : 0);
+    if (result->broken_rule == NULL)
+        result->broken_rule = unending_rule(writer->config, is_there ? found.count : 0);
     return ERR_OK;
 }
 

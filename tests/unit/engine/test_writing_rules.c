@@ -183,6 +183,40 @@ START_TEST(every_text_is_one_of_those_allowed)
 }
 END_TEST
 
+/* The allowed text is written and its end is banned: the answer names what banned it. */
+START_TEST(a_text_that_obeys_and_may_not_end_is_rejected_by_name)
+{
+    static const char *const allowed[] = {"ab", "3.97 V"};
+    unsigned lengths = 0, repeats = 0;
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
+        for (unsigned round = 0; round < 8; round++) {
+            struct engine_writing writing = plain(1 + 3 * (round % 2));
+            writing.allowed = &allowed[round / 4];
+            writing.allowed_count = 1;
+            if (round / 2 % 2 == 0)
+                writing.asked.min_new_tokens = NEW_TOKENS;
+            else
+                writing.asked.no_repeat_ngram_size = 1;
+            const struct engine_result result = write_case(&f, 0, &writing);
+            if (result.text_count > 0 || strcmp(result.broken_rule, "allowed") == 0)
+                continue;
+            ck_assert_str_eq(result.broken_rule,
+                             round / 2 % 2 == 0 ? "min_new_tokens" : "no_repeat_ngram_size");
+            ck_assert(result.rejected == NULL ||
+                      strcmp(result.rejected->text, writing.allowed[0]) == 0);
+            ck_assert_int_eq(result.judgement.decision,
+                             result.rejected != NULL ? DECISION_REVIEW : DECISION_UNKNOWN);
+            lengths += round / 2 % 2 == 0;
+            repeats += round / 2 % 2 == 1;
+        }
+        writing_fixture_close(&f);
+    }
+    ck_assert_msg(lengths >= 4 && repeats >= 2, "%u lengths, %u repeats", lengths, repeats);
+}
+END_TEST
+
 /* One of eight marks has the right check characters, A2. */
 START_TEST(the_text_that_is_answered_has_the_right_check_characters)
 {
@@ -385,6 +419,7 @@ START_TEST(checksums_are_found_by_name)
 END_TEST
 
 SUITE("writing_rules", every_text_matches_the_pattern, every_text_is_one_of_those_allowed,
+      a_text_that_obeys_and_may_not_end_is_rejected_by_name,
       the_text_that_is_answered_has_the_right_check_characters,
       every_number_is_copied_from_the_source, a_text_with_rules_does_not_depend_on_its_batch,
       rules_that_cannot_be_obeyed_are_refused_by_name, numbers_of_a_picture_are_refused_by_name,
