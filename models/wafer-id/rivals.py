@@ -63,7 +63,7 @@ def judge_attnd(model, data, count, sets):
     for name in sets:
         rows = judge.lines_of(data, name, count)
         paths, targets = [path for path, _ in rows], [target for _, target in rows]
-        for title, options in (("attnd", ()), ("attnd, check demanded", ("--checksum", "semi-m13"))):
+        for title, options in (("attnd", ("--checksum", "none")), ("attnd, check demanded", ("--checksum", "semi-m13"))):
             begin = spent()
             texts = [text for text, _ in attnd.read_all(model, paths, options)]
             judge.tell(title, name, list(zip(texts, targets)), spent() - begin)

@@ -139,13 +139,18 @@ static char *read_text(const char *path)
  */
 START_TEST(predict_reads_what_is_scribed_on_a_wafer_and_nothing_where_nothing_is)
 {
-    struct json_t *found = outcome_json(RUN("--model", "models/wafer-id", "--checksum", "semi-m13",
-                                            "tests/data/wafer-id/mark.png", "--json"));
+    struct json_t *found =
+        outcome_json(RUN("--model", "models/wafer-id", "tests/data/wafer-id/mark.png", "--json"));
     ck_assert_str_eq(doc_as_string(contract_at(found, "output")), "GOZWX-01BG6.07B2F3");
     ck_assert_double_gt(outcome_number(found, "confidence"), 0.9);
+    ck_assert_str_eq(doc_as_string(contract_at(found, "decision")), "auto");
     doc_free(found);
     found = outcome_json(
         RUN("--model", "models/wafer-id", "tests/data/wafer-id/nothing.png", "--json"));
+    ck_assert_str_ne(doc_as_string(contract_at(found, "decision")), "auto");
+    doc_free(found);
+    found = outcome_json(RUN("--model", "models/wafer-id", "--checksum", "none",
+                             "tests/data/wafer-id/nothing.png", "--json"));
     ck_assert_str_eq(doc_as_string(contract_at(found, "output")), "");
     doc_free(found);
 }
