@@ -271,6 +271,7 @@ tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
 test-clients: $(BUILD)/attnd tests/clients/node_modules/.package-lock.json
 	@python3 -m venv $(BUILD)/clients
 	@$(BUILD)/clients/bin/pip install --quiet --requirement tests/clients/requirements.txt
+	@$(BUILD)/clients/bin/pip install --quiet --no-deps text-generation==0.7.0 # it asks for an older huggingface_hub
 	@BUILD=$(BUILD) $(BUILD)/clients/bin/python tests/clients/run.py $(CLIENTS)
 
 # What the documents tell their readers to run (tests/docs/run.py); deploy/install-deps.sh docs installs
@@ -417,7 +418,7 @@ DOC     := $(DESTDIR)$(PREFIX)/share/doc/attnd
 install: $(PROGRAMS)
 	@install -d $(BIN) $(SHARE) $(DOC)
 	@install -m 755 -s $(PROGRAMS) $(BIN)
-	@for file in $$(find models -type f -path 'models/*/*' ! -path 'models/testlog/*'); do \
+	@for file in $$(find models -type f -path 'models/*/*' ! -path 'models/testlog/*' ! -name '*.py'); do \
 	    install -D -m 644 "$$file" "$(SHARE)/$$file" || exit 1; done
 	@install -m 644 README.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md $(DOC)
 	@install -D -m 644 -t $(DOC)/docs docs/*

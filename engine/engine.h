@@ -280,10 +280,11 @@ struct engine_question {
 
 /* Check characters at the end of a text. */
 enum engine_checksum {
-    ENGINE_CHECKSUM_NONE,
-    ENGINE_CHECKSUM_SEMI_M13 /* of a wafer's mark: fab/semi_check.h */
+    ENGINE_CHECKSUM_OWN,      /* not said: attnd.json's, if it has one */
+    ENGINE_CHECKSUM_SEMI_M13, /* of a wafer's mark: fab/semi_check.h */
+    ENGINE_CHECKSUM_NONE
 };
-#define ENGINE_CHECKSUM_NAMES "semi-m13"
+#define ENGINE_CHECKSUM_NAMES "semi-m13 or none"
 bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out);
 
 enum { ENGINE_PATTERN_BYTES_MAX = 4096, ENGINE_ALLOWED_MAX = 1000 };

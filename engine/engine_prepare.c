@@ -292,10 +292,11 @@ static enum err_code prepare_image(const struct engine_model *model,
 
 /* The text or the picture that a text is written from. Rules come first: they may be refused. */
 static enum err_code prepare_writing(const struct engine_model *model,
-                                     const struct engine_source *source,
-                                     struct interrupt *interrupt, struct arena *arena,
-                                     struct engine_input *out, struct err *err)
+                                     const struct engine_source *asked, struct interrupt *interrupt,
+                                     struct arena *arena, struct engine_input *out, struct err *err)
 {
+    struct engine_writing room;
+    const struct engine_source own = engine_write_source(model, asked, &room), *source = &own;
     const struct tokenizer *tokenizer = model->stacks[0].pipeline.tokenizer;
     struct encoding encoding;
     int32_t language;
@@ -455,8 +456,10 @@ static struct engine_need need_of_image(const struct engine_model *model,
 
 /* The search has all its room before its first step. */
 static struct engine_need need_of_writing(const struct engine_model *model,
-                                          const struct engine_source *source)
+                                          const struct engine_source *asked)
 {
+    struct engine_writing room;
+    const struct engine_source own = engine_write_source(model, asked, &room), *source = &own;
     const struct stack *stack = &model->stacks[0];
     const bool is_text = source->kind == ENGINE_TEXT;
     const size_t tokens =

@@ -16,17 +16,21 @@ static const char pattern_name[] = "pattern", allowed_name[] = "allowed",
 
 bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out)
 {
-    static const char semi_m13[] = "semi-m13";
-    if (len != sizeof semi_m13 - 1 || memcmp(name, semi_m13, len) != 0)
+    static const char semi_m13[] = "semi-m13", none[] = "none";
+    if (len == sizeof semi_m13 - 1 && memcmp(name, semi_m13, len) == 0)
+        *out = ENGINE_CHECKSUM_SEMI_M13;
+    else if (len == sizeof none - 1 && memcmp(name, none, len) == 0)
+        *out = ENGINE_CHECKSUM_NONE;
+    else
         return false;
-    *out = ENGINE_CHECKSUM_SEMI_M13;
     return true;
 }
 
 bool engine_rules_are_asked(const struct engine_writing *writing)
 {
-    return writing != NULL && (writing->pattern != NULL || writing->allowed != NULL ||
-                               writing->copies_numbers || writing->checksum);
+    return writing != NULL &&
+           (writing->pattern != NULL || writing->allowed != NULL || writing->copies_numbers ||
+            writing->checksum == ENGINE_CHECKSUM_SEMI_M13);
 }
 
 /* ---- automata ---- */

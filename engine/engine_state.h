@@ -90,6 +90,7 @@ struct engine_model {
     struct ngram_table ngrams;           /* its weight is NULL: the encoder answers alone */
     struct generation_config generation; /* of a model that writes */
     unsigned token_bytes;                /* of its longest token, as a string */
+    enum engine_checksum checksum;       /* of its texts, where a request says nothing */
     struct token_texts texts, first_texts; /* what its tokens add to a text */
     struct engine_info info;
     struct arena arena;
@@ -134,6 +135,10 @@ static inline struct decoder_sizes engine_decoder_sizes(const struct spec *targe
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err);
 /* Sets info->writes of a model whose weights are open. ERR_NO_MEMORY. */
 enum err_code engine_write_describe(struct engine_model *model, struct err *err);
+/* The source with attnd.json's rules where the request has none; `room` holds them. */
+struct engine_source engine_write_source(const struct engine_model *model,
+                                         const struct engine_source *source,
+                                         struct engine_writing *room);
 /* Sets the input's rules, and the token of a language in its text. ERR_UNUSABLE names the option.
  */
 enum err_code engine_write_prepare(const struct engine_model *model,

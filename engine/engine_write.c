@@ -87,6 +87,21 @@ static struct generation_model sizes_of(const struct engine_model *model)
                                      .positions = spec_text_tokens(target)};
 }
 
+struct engine_source engine_write_source(const struct engine_model *model,
+                                         const struct engine_source *source,
+                                         struct engine_writing *room)
+{
+    struct engine_source own = *source;
+    if (model->checksum == ENGINE_CHECKSUM_OWN ||
+        (source->writing != NULL && source->writing->checksum != ENGINE_CHECKSUM_OWN))
+        return own;
+    *room = source->writing != NULL ? *source->writing
+                                    : (struct engine_writing){.asked = generation_request_empty};
+    room->checksum = model->checksum;
+    own.writing = room;
+    return own;
+}
+
 enum err_code engine_write_prepare(const struct engine_model *model,
                                    const struct engine_source *source, int32_t *language,
                                    struct arena *arena, struct engine_input *out, struct err *err)
@@ -150,6 +165,10 @@ unsigned engine_write_tokens_max(const struct engine_input *input)
 
 enum err_code engine_write_open(struct engine_model *model, const char *dir, struct err *err)
 {
+    const char *checksum = model->stacks[0].spec.text_checksum;
+    if (checksum != NULL && !engine_checksum_find(checksum, strlen(checksum), &model->checksum))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "attnd.json: $.checksum: expected " ENGINE_CHECKSUM_NAMES);
     const struct generation_model sizes = sizes_of(model);
     const struct tokenizer *tokenizer = model->stacks[1].pipeline.tokenizer;
     for (unsigned id = 0; id < tokenizer->vocab_size; id++) {
@@ -490,13 +509,13 @@ static enum err_code take_text(const struct writer *writer,
             memcpy(alignment + t * source, writer->alignment + found->slots[t] * source,
                    source * sizeof *alignment);
     }
-    *out = (struct engine_text){.ids = ids,
-                                .probabilities = logs,
-                                .count = found->count,
-                                .confidence = policy_confidence(
-                                    &writer->model->stacks[0].spec.policy, found->sum),
-                                .score = found->score,
-                                .alignment = alignment};
+    *out = (struct engine_text){
+        .ids = ids,
+        .probabilities = logs,
+        .count = found->count,
+        .confidence = policy_confidence(&writer->model->stacks[0].spec.policy, found->sum),
+        .score = found->score,
+        .alignment = alignment};
     return tokenizer_decode(writer->model->stacks[1].pipeline.tokenizer, ids, found->count, true,
                             &out->text, &out->len, arena, err);
 }

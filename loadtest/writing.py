@@ -5,9 +5,10 @@ whether any answer of many at once differs from what the same request is answere
 usage: loadtest/writing.py [--build BUILD] [--writer DIR] [--rounds 5] [--seconds 8] [--rate 20]
                            [--writers 4] [--new-tokens 64] [--requests 10000] [--connections 32]
 
-Waiting: wafer maps are posted at a steady rate to models/wafer-vit, for some seconds with nothing
-else, then for as long while --writers clients have texts written without pause; in turn, --rounds
-times. Answers: --requests requests, wafer maps, texts to classify and texts to write (greedy and
+Waiting: wafer maps are posted to models/wafer-vit at a steady rate (--rate 0: each when the one
+before is answered, for a machine with other work), for some seconds with nothing else, then for as
+long while --writers clients have texts written without pause; in turn, --rounds times.
+Answers: --requests requests, wafer maps, texts to classify and texts to write (greedy and
 with beams, of several lengths), are drawn at random and sent by --connections clients while the
 models are reloaded again and again. What was written must be the same to the letter, labels too,
 and scores within 1e-5. The resident memory is read after each tenth of the requests, settled.
@@ -110,8 +111,8 @@ def written_until(server, chosen, stop, done):
 def latencies(server, chosen):
     report = json.loads(subprocess.run(
         [chosen.build + "/attnd-load", "--url", server.url + "/predict", "--model", "wafer-vit", "--quiet",
-         "--json", "--connections", "4", "--rate", str(chosen.rate), "--duration", str(chosen.seconds),
-         "--image", IMAGE], stdout=subprocess.PIPE, text=True).stdout)
+         "--json", "--duration", str(chosen.seconds), "--image", IMAGE] +
+        (["--connections", "4", "--rate", str(chosen.rate)] if chosen.rate > 0 else ["--connections", "1"]), stdout=subprocess.PIPE, text=True).stdout)
     assert report["unaccepted"] == 0, report
     return report["latency_ms"]
 

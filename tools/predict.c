@@ -468,6 +468,13 @@ static void report(const struct predict *predict, unsigned index, const struct e
     doc_free(problem);
 }
 
+/* No text that obeys the rules: nothing is explained. */
+static bool is_explained(const struct predict *predict)
+{
+    const struct engine_result *result = &predict->result;
+    return predict->explain && (result->task != ENGINE_GENERATE || result->text_count > 0);
+}
+
 static enum err_code predict_input(struct predict *predict, struct engine_input *input,
                                    struct arena *arena, struct explanation *explanation,
                                    struct err *err)
@@ -488,7 +495,7 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
         engine_result_texts(&predict->result, arena, err))
         return err->code;
     vector_form_scale(&predict->vector, engine_describe(model), input, &predict->result);
-    if (!predict->explain)
+    if (!is_explained(predict))
         return ERR_OK;
     if (predict->result.task == ENGINE_GENERATE)
         return engine_align(model, input, predict->result.texts, arena, explanation, err);
@@ -508,7 +515,7 @@ static bool predict_one(struct predict *predict, unsigned index)
     arena_init(&arena);
     if (!input_reader_prepare(&predict->reader, source, &arena, &input, &err) &&
         !predict_input(predict, &input, &arena, &explanation, &err)) {
-        const struct explanation *why = predict->explain ? &explanation : NULL;
+        const struct explanation *why = is_explained(predict) ? &explanation : NULL;
         if (predict->json)
             print_json(predict, source, &input, why, &err);
         else if (!print_table(predict, source, &err) && why != NULL)

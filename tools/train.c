@@ -228,6 +228,10 @@ static void show_next(const struct train_options *options, const struct trainer_
     cli_print_serve(out);
     fputs("                  serve it\n", stderr);
     if (result->task == TRAIN_WRITE) {
+        print_command("      ", "-eval", out);
+        fputs(" --data FRESH", stderr);
+        print_fields(options);
+        fputs("    measure it\n", stderr);
         print_command("      ", "-predict", out);
         fprintf(stderr, " --%s --json    write a text\n",
                 result->is_image ? "image FILE" : "text-file FILE");

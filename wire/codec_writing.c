@@ -124,7 +124,7 @@ static bool is_said(const struct engine_writing *writing, const struct option *o
     case CHECKSUM:
         break;
     }
-    return value.checksum != ENGINE_CHECKSUM_NONE;
+    return value.checksum != ENGINE_CHECKSUM_OWN;
 }
 
 static bool is_same(const struct engine_writing *writing, const struct option *option,
@@ -334,7 +334,7 @@ static json_t *json_of(const struct option *option, const struct value *value)
     case FLAG:
         return json_boolean(value->flag);
     case CHECKSUM:
-        return json_string(ENGINE_CHECKSUM_NAMES);
+        return json_string(value->checksum == ENGINE_CHECKSUM_NONE ? "none" : "semi-m13");
     case TEXT:
     case PATTERN:
         return json_stringn(value->text, option->kind == TEXT ? strlen(value->text) : value->len);

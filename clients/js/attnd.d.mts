@@ -14,6 +14,10 @@ export interface Options {
     chunks?: 'lines' | 'tokens';
     max_answer_len?: number; max_seq_len?: number; doc_stride?: number;
     handle_impossible_answer?: boolean; align_to_words?: boolean;
+    max_new_tokens?: number; min_new_tokens?: number; num_beams?: number;
+    num_return_sequences?: number; no_repeat_ngram_size?: number; length_penalty?: number;
+    source_language?: string; target_language?: string;
+    pattern?: string; allowed?: string[]; copy_numbers?: boolean; checksum?: 'semi-m13';
 }
 
 /** An answer, or the problem of one of several inputs: it then has `status` and `error_type`. A
@@ -28,6 +32,9 @@ export interface Result {
     chunks?: { start: number | null; end: number | null; embedding: number[] | string | null }[];
     spans?: { label: string; score: number; start: number; end: number; text: string }[];
     answer?: { text: string; score: number; start: number; end: number }; answers?: object[];
+    output?: string | null; confidence?: number; alternatives?: { output: string; score: number }[];
+    broken_rule?: string; rejected?: { output: string; score: number };
+    alignment?: { text: string; weights: number[] }[];
     explanation?: object;
     status?: number; title?: string; detail?: string; error_type?: string;
     [member: string]: unknown;

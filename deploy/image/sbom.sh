@@ -9,7 +9,7 @@ epoch=$1
 version=$(cat .version)
 architecture=$(dpkg --print-architecture)
 packages=$(cat)
-models='wafer-vit testlog-bert kernel-bert'
+models='wafer-vit testlog-bert kernel-bert wafer-id'
 
 # A version may have what a package URL spells otherwise.
 escaped() {

@@ -54,11 +54,12 @@ struct spec {
 
     unsigned vocab_size, positions, token_types; /* texts */
     unsigned embedding;                          /* E; 0: the hidden size */
-    unsigned pad_id;                             /* if positions are counted from it, or
+    const char *text_checksum; /* attnd.json's, of a model that writes; NULL: none */
+    unsigned pad_id;           /* if positions are counted from it, or
                                                     its word is not learnt where it is read */
-    float embedding_scale;                       /* embeddings are multiplied by it; 0: by 1 */
-    float output_scale;                          /* decoder: states before its output; 0: 1 */
-    unsigned buckets;                            /* rows of the table of relative positions, at
+    float embedding_scale;     /* embeddings are multiplied by it; 0: by 1 */
+    float output_scale;        /* decoder: states before its output; 0: 1 */
+    unsigned buckets;          /* rows of the table of relative positions, at
                                                     least relative.count; 0: there is none */
     struct relative_buckets relative;
     struct disentangled disentangled; /* DeBERTa's relative places */

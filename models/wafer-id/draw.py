@@ -318,7 +318,9 @@ def draw_mark(rng, text, difficulty, styles=TRAINED_STYLES, families=TRAINED_FAM
         places = shift(places)
     cover = stamp(places[:, 0], places[:, 1], radius * pixels * scale, weight, style)
     mean = np.bincount(owner, weight) / np.bincount(owner)
+    middles = [places[owner == i].min(0) + places[owner == i].max(0) for i in range(len(text))]
     picture, polarity = finish(rng, cover, box_of(places), level, float(mean.min() / mean.max()))
     facts = {"difficulty": difficulty, "style": style, "shapes": family, "matrix": "{}x{}".format(*matrix),
-             "polarity": polarity, "rotation": round(math.degrees(angle), 2), "pixels_per_mm": round(float(pixels), 2)}
+             "polarity": polarity, "rotation": round(math.degrees(angle), 2), "pixels_per_mm": round(float(pixels), 2),
+             "middles": [[round(float(x) / 2, 1) for x in middle] for middle in middles]}
     return picture, facts

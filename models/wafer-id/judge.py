@@ -9,11 +9,16 @@ import semi_check
 JUDGED = ("clean", "medium", "hard", "unseen", "unseen-shapes", "no-mark")
 
 
-def load(data, name, count=None):
-    """[(bytes [HEIGHT, WIDTH], target)] of a set's first pictures."""
+def lines_of(data, name, count=None):
+    """[(path, target)] of a set's first pictures."""
     with open(data / f"{name}.jsonl", encoding="utf-8") as lines:
         rows = [json.loads(line) for _, line in zip(range(count or 10**9), lines)]
-    return [(np.asarray(Image.open(data / row["image"])), row["target"]) for row in rows]
+    return [(data / row["image"], row["target"]) for row in rows]
+
+
+def load(data, name, count=None):
+    """[(bytes [HEIGHT, WIDTH], target)] of a set's first pictures."""
+    return [(np.asarray(Image.open(path)), target) for path, target in lines_of(data, name, count)]
 
 
 def distance(a, b):

@@ -1,20 +1,23 @@
-"""How well two readers that are not ours read the sets of make_wafer_ids.py: tesseract, and a matcher of cells.
+"""How well readers read the sets of make_wafer_ids.py: tesseract, a matcher of cells, and a checkpoint of train.py.
 
     for SET in clean medium hard unseen unseen-shapes no-mark; do
         python3 models/wafer-id/make_wafer_ids.py DATA --set $SET --count 1000; done
-    python3 models/wafer-id/rivals.py DATA [--count N] [--learn N] [--readers R ...] [--sets S ...]
+    python3 models/wafer-id/rivals.py DATA [--count N] [--learn N] [--readers R ...] [--sets S ...] [--model DIR]
 
 Exact match, character error rate, how many check characters hold and how many of these readings are wrong all the same,
 milliseconds of processor time a picture. The matcher learns its templates from the first pictures of the set train at
-medium difficulty, and both were tuned on such pictures. Needs numpy and Pillow, and the program tesseract.
+medium difficulty, and both were tuned on such pictures. Needs numpy and Pillow, and the
+programs tesseract and build/attnd-predict (ATTND_PREDICT names another).
 """
 import argparse
 import pathlib
 import resource
 import time
 
+import attnd
 import judge
 import matcher
+import semi_check
 import tesseract
 from make_wafer_ids import draw
 
@@ -54,13 +57,30 @@ def judge_tesseract(data, count, sets):
         judge.tell("tesseract", name, [(text, target) for text, (_, target) in zip(texts, rows)], spent() - begin)
 
 
+def judge_attnd(model, data, count, sets):
+    """The likeliest text; nothing unless its check characters hold; and the likeliest text whose check characters
+    hold."""
+    for name in sets:
+        rows = judge.lines_of(data, name, count)
+        paths, targets = [path for path, _ in rows], [target for _, target in rows]
+        for title, options in (("attnd", ("--checksum", "none")), ("attnd, check demanded", ("--checksum", "semi-m13"))):
+            begin = spent()
+            texts = [text for text, _ in attnd.read_all(model, paths, options)]
+            judge.tell(title, name, list(zip(texts, targets)), spent() - begin)
+            if not options:
+                judge.tell("attnd, else nothing", name, [(text if semi_check.holds(text) else "", target)
+                                                         for text, target in zip(texts, targets)], spent() - begin)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--count", type=int, help="pictures of each set; all without it")
     parser.add_argument("--learn", type=int, default=800, help="pictures for the matcher's templates")
-    parser.add_argument("--readers", nargs="+", choices=("matcher", "tesseract"), default=("matcher", "tesseract"))
+    parser.add_argument("--readers", nargs="+", choices=("matcher", "tesseract", "attnd"),
+                        default=("matcher", "tesseract"))
     parser.add_argument("--sets", nargs="+", choices=judge.JUDGED, default=judge.JUDGED)
+    parser.add_argument("--model", type=pathlib.Path, help="the checkpoint that attnd reads")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(judge.HEAD)
@@ -68,6 +88,8 @@ def main():
         judge_matcher(learn_matcher(options.learn, options.seed), options.data, options.count, options.sets)
     if "tesseract" in options.readers:
         judge_tesseract(options.data, options.count, options.sets)
+    if "attnd" in options.readers:
+        judge_attnd(options.model, options.data, options.count, options.sets)
 
 
 if __name__ == "__main__":

@@ -401,10 +401,10 @@ static enum err_code read_json(struct request *request, const struct json_t *roo
         "max_answer_len, max_question_len, max_seq_len, targets, " WRITTEN_TASKS
         ", " WRITTEN_GENERATION ", " WRITTEN_GENERATE;
     struct hf *state = request->state;
-    const struct json_t *parameters = doc_member(root, "parameters");
+    const struct json_t *parameters;
     bool streams = false;
-    if (doc_check_members(parameters, "$.parameters", of_parameters, &request->err))
-        return request->err.code = ERR_UNUSABLE;
+    if (texts_parameters(request, root, "$.parameters", of_parameters, &parameters))
+        return request->err.code;
     state->written.is_generation |= doc_member(root, "stream") != NULL;
     if (read_labels(request, parameters) || read_where_clients_do(request, root, parameters) ||
         written_read(request, parameters, &state->written) ||

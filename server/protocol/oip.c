@@ -168,11 +168,10 @@ static enum err_code read_size(struct request *request, const struct json_t *ten
                                const char *name, bool *has, size_t *size)
 {
     const struct oip *state = request->state;
-    const struct json_t *parameters = doc_member(tensor, "parameters");
+    const struct json_t *parameters;
     long long bytes = -1;
-    if (doc_check_members(parameters, name, "binary_data_size", &request->err))
-        return request->err.code = ERR_UNUSABLE;
-    if (doc_get_integer(parameters, name, "binary_data_size", 0, LLONG_MAX, &bytes, &request->err))
+    if (texts_parameters(request, tensor, name, "binary_data_size", &parameters) ||
+        doc_get_integer(parameters, name, "binary_data_size", 0, LLONG_MAX, &bytes, &request->err))
         return request->err.code;
     *has = bytes >= 0;
     *size = *has ? (size_t)bytes : 0;
@@ -269,7 +268,7 @@ static enum predict_wish wish_of(const struct oip *state, enum output_kind kind)
 static enum err_code read_output(struct request *request, const struct json_t *value, size_t index)
 {
     struct oip *state = request->state;
-    const struct json_t *parameters = doc_member(value, "parameters");
+    const struct json_t *parameters;
     const char *name = doc_as_string(doc_member(value, "name"));
     struct output *output = &state->outputs[state->count];
     long long classes = 0;
@@ -282,10 +281,10 @@ static enum err_code read_output(struct request *request, const struct json_t *v
                        "output",
                        index);
     *output = (struct output){.kind = (enum output_kind)kind, .is_binary = state->is_binary};
-    if (doc_check_members(value, "outputs", "name, parameters", &request->err) ||
-        doc_check_members(parameters, name, "binary_data, classification", &request->err))
+    if (doc_check_members(value, "outputs", "name, parameters", &request->err))
         return request->err.code = ERR_UNUSABLE;
-    if (doc_get_bool(parameters, name, "binary_data", &output->is_binary, &request->err) ||
+    if (texts_parameters(request, value, name, "binary_data, classification", &parameters) ||
+        doc_get_bool(parameters, name, "binary_data", &output->is_binary, &request->err) ||
         doc_get_integer(parameters, name, "classification", 0, INT_MAX, &classes, &request->err))
         return request->err.code;
     output->classes = (unsigned)classes;
@@ -319,16 +318,16 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
 {
     struct oip *state = request->state;
     struct predict_call *call = &request->call;
-    const struct json_t *parameters = doc_member(root, "parameters");
-    const struct json_t *list = doc_member(root, "outputs");
+    static const char known[] = "binary_data_output, timeout, truncate, prompt_name, dimensions, "
+                                "max_new_tokens, min_new_tokens, num_beams, no_repeat_ngram_size, "
+                                "length_penalty, source_language, target_language";
+    const struct json_t *parameters, *list = doc_member(root, "outputs");
     bool truncates = false;
     long long timeout_us = 0, dimensions = 0;
-    if (doc_check_members(parameters, "$.parameters",
-                          "binary_data_output, timeout, truncate, prompt_name, dimensions, "
-                          "max_new_tokens, min_new_tokens, num_beams, no_repeat_ngram_size, "
-                          "length_penalty, source_language, target_language",
-                          &request->err))
-        return request->err.code = ERR_UNUSABLE;
+    if (texts_parameters(request, root, "$.parameters", known, &parameters))
+        return request->err.code;
+    if (list != NULL && !texts_is_array(list))
+        return err_set(&request->err, ERR_UNUSABLE, "outputs: expected a list");
     const char *named = call->model;
     if (doc_get_string(root, "$", "model_name", &named, &request->err) == ERR_OK &&
         strcmp(named, call->model) != 0)

@@ -126,13 +126,12 @@ static enum err_code parse_similarity(struct service *service, struct request *r
     (void)service;
     if (open_call(request, WISH_VECTOR, &root, "inputs, parameters, model"))
         goto out;
-    const struct json_t *parameters = doc_member(root, "parameters");
-    if (doc_check_members(parameters, "$.parameters", "prompt_name, truncate, truncation_direction",
-                          &request->err))
-        request->err.code = ERR_UNUSABLE;
-    else if (!texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES,
-                         &request->call.prompt_name) &&
-             !texts_truncation(request, parameters))
+    const struct json_t *parameters;
+    if (!texts_parameters(request, root, "$.parameters",
+                          "prompt_name, truncate, truncation_direction", &parameters) &&
+        !texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES,
+                    &request->call.prompt_name) &&
+        !texts_truncation(request, parameters))
         texts_similarity(request, doc_member(root, "inputs"));
 out:
     doc_free(root);

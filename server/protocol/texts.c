@@ -94,6 +94,19 @@ enum err_code texts_name(struct request *request, const struct json_t *root, con
     return *out != NULL ? ERR_OK : err_no_memory(&request->err, strlen(name));
 }
 
+enum err_code texts_parameters(struct request *request, const struct json_t *root, const char *path,
+                               const char *known, const struct json_t **out)
+{
+    const struct json_t *value = doc_member(root, "parameters");
+    *out = value;
+    if (value != NULL && strcmp(doc_type_name(value), "an object") != 0)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
+                       doc_type_name(value));
+    if (doc_check_members(value, path, known, &request->err))
+        request->err.code = ERR_UNUSABLE;
+    return request->err.code;
+}
+
 /* A number, or an array of numbers. */
 static bool is_token_ids(const struct json_t *value)
 {

@@ -35,6 +35,11 @@ size_t texts_parse_bytes_more(struct request *request, size_t more);
 enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,
                          size_t most, const char **out);
 
+/* The optional member `parameters` (*out NULL: there is none): an object without other members than
+ * `known`. `path` is its place, for error texts. */
+enum err_code texts_parameters(struct request *request, const struct json_t *root, const char *path,
+                               const char *known, const struct json_t **out);
+
 /* A text that must be there, but may be empty; copied into the arena. `place` names it. */
 enum err_code texts_text(struct request *request, const struct json_t *value, const char *place,
                          const char **out, size_t *len);

@@ -33,12 +33,11 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
 {
     static const char known[] =
         WRITTEN_TASKS ", " WRITTEN_GENERATION ", " WRITTEN_GENERATE ", truncate";
-    const struct json_t *parameters = doc_member(root, "parameters");
+    const struct json_t *parameters;
     struct predict_call *call = &request->call;
     bool streams = false;
-    if (doc_check_members(parameters, "$.parameters", known, &request->err))
-        return request->err.code = ERR_UNUSABLE;
-    if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
+    if (texts_parameters(request, root, "$.parameters", known, &parameters) ||
+        texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
         written_read(request, parameters, how) || written_read_top(request, parameters) ||
         doc_get_bool(root, "$", "stream", &streams, &request->err))
         return request->err.code;

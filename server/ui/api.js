@@ -2,6 +2,7 @@
  * it also works behind a proxy that serves it under a prefix. */
 import { anotherKey, authorization, currentKey } from './key.js';
 import { wellFormed } from './request.js';
+import { eventsOf, isStream } from './stream.js';
 import { withLine } from './tasks.js';
 
 /**
@@ -92,17 +93,39 @@ export async function getMetrics(signal) {
     return response.text();
 }
 
+/** The answer at the end of a stream of tokens, of which `token` is told. */
+async function streamedAnswer(body, token) {
+    try {
+        for await (const { event, data } of eventsOf(body)) {
+            const object = JSON.parse(data);
+            if (event === 'token')
+                token(String(object.text));
+            else if (event === 'result')
+                return object;
+            else if (event === 'problem')
+                throw refuse(object.status, String(object.title), String(object.detail));
+        }
+    } catch (error) {
+        if (error instanceof Refusal || error.name === 'AbortError')
+            throw error;
+        throw refuse(0, 'No answer', `The text could not be read to its end: ${error.message}`);
+    }
+    throw refuse(0, 'No answer', 'The connection ended before the whole text had come.');
+}
+
 /**
  * @param {import('./request.js').Request} request
  * @param {AbortSignal} signal
+ * @param {(text: string) => void} [token]  told of each token of a text as it comes
  * @returns {Promise<{answer: object, reply: object, roundTripMs: number}>} reply: as it came;
  *     throws a Refusal or an AbortError
  */
-export async function predict(request, signal) {
+export async function predict(request, signal, token = () => {}) {
     const begun = performance.now();
     const response = await fetchAnswer(request.url, { method: 'POST', body: request.body, signal,
         headers: { 'Content-Type': request.type } }, true);
-    const reply = await response.json();
+    const reply = isStream(response) ? await streamedAnswer(response.body, token)
+        : await response.json();
     const { results, ...rest } = reply;
     const line = (one) => (one.status === undefined ? withLine(one) : one);
     const answer = results === undefined ? withLine(rest)

@@ -31,12 +31,13 @@ export function checkSize(size, models) {
  * @param {import('./request.js').Options} options
  * @param {object[]} models  all that are served
  * @param {AbortSignal} signal
+ * @param {(text: string) => void} [token]  told of each token of a text as it comes
  * @returns {Promise<object>} what is shown of it, see result.js; throws a Refusal or an AbortError
  */
-export async function askOne(input, options, models, signal) {
+export async function askOne(input, options, models, signal, token) {
     const request = await requestOf(input, options);
     checkSize(bodyBytes(request), models);
-    const [came, picture] = await Promise.all([predict(request, signal),
+    const [came, picture] = await Promise.all([predict(request, signal, token),
         input.kind === 'image' ? decode(input.blob) : null]);
     return { input, request, picture, ...came };
 }

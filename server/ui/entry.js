@@ -24,7 +24,8 @@ export function entryOf({ when, name, kind, answer, problem, roundTripMs, index 
         reason: answer.reason, truncated, class_code, ood_score, ood_rank,
         predictions: answer.predictions, spans: answer.spans?.map(withoutText),
         answers: (answer.answers ?? (answer.answer ? [answer.answer] : undefined))
-            ?.map(withoutText), output: answer.output, alternatives: answer.alternatives,
+            ?.map(withoutText), output: answer.output,
+        confidence: answer.confidence, alternatives: answer.alternatives,
         broken_rule: answer.broken_rule, rejected: answer.rejected, context: answer.context, round_trip_ms: roundTripMs };
 }
 

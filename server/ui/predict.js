@@ -13,6 +13,7 @@ import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
 import { sampleButtons } from './samples.js';
 import { saveButtons } from './save.js';
+import { Streamed } from './streamed.js';
 import { isShown, isWhole, lackOf, setOf, taskHint } from './tasks.js';
 
 function describe(kind) {
@@ -203,10 +204,11 @@ export class PredictView {
             return this.refuse('Not within the limits', beyond);
         this.running?.abort();
         const running = this.running = new AbortController();
-        this.result.setAttribute('aria-busy', 'true');
+        const stream = this.options.writing.streams(model);
+        const token = this.waitFor(running, stream);
         try {
             const shown = await Promise.all(this.options.of(input.kind).map((options) =>
-                askOne(input, options, this.models, running.signal)));
+                askOne(input, { ...options, stream }, this.models, running.signal, token)));
             if (running === this.running)
                 this.show(shown, known);
         } catch (error) {
@@ -214,6 +216,22 @@ export class PredictView {
                 this.fail(error);
             running.abort();
         }
+    }
+
+    /** The old result is dimmed, or makes room for tokens that come. */
+    waitFor(running, stream) {
+        if (!stream) {
+            this.result.setAttribute('aria-busy', 'true');
+            return undefined;
+        }
+        this.result.removeAttribute('aria-busy');
+        const written = new Streamed(() => {
+            this.running = null;
+            running.abort();
+        });
+        this.result.replaceChildren(written.element);
+        bringIntoView(this.result);
+        return (text) => written.add(text);
     }
 
     /** What may be done with an answer: its right label said, and itself kept. */

@@ -4,12 +4,12 @@
  * @typedef {import('./api.js').Input} Input
  * @typedef {{model: string, method: string, layer: number, context: object|null,
  *     labels: string[], keep?: boolean, task?: string, question?: string, mayBeEmpty?: boolean,
- *     aggregation?: string, writing?: object}} Options
+ *     aggregation?: string, writing?: object, stream?: boolean}} Options
  *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
  *     context: where the input comes from (lot, wafer, ...), null: not said;
  *     labels: what a zero-shot model is to choose from, none: its own; keep false: the input is
  *     not to be kept for a review; task: of the model, absent: it gives labels; writing: members
- *     for a model that writes texts
+ *     for a model that writes texts; stream: its tokens are wanted as they come
  * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
  *     Request  file or json: what the command that asks the same is made of
  */
@@ -45,6 +45,8 @@ function optionsOf(options) {
         out.explain_layer = options.layer;
     if (options.labels.length > 0)
         out.candidate_labels = options.labels;
+    if (options.stream === true)
+        out.stream = true;
     if (options.keep === false)
         out.keep = false;
     return out;

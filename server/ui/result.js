@@ -26,7 +26,9 @@ function labelLine(answer) {
         written && Number.isFinite(answer.score) ? el('span', { class: 'hint' }, 'score') : null,
         Number.isFinite(answer.score) && !answer.set
             ? el('span', { class: 'score', id: 'score',
-                title: written ? SCORE_OF_TEXTS : null }, scoreText(answer)) : null];
+                title: written ? SCORE_OF_TEXTS : null }, scoreText(answer)) : null,
+        written && Number.isFinite(answer.confidence) ? el('span', { class: 'hint',
+            id: 'confidence' }, `confidence ${percent(answer.confidence)}`) : null];
 }
 
 /* What is unknown is the headline then, and its nearest label a line below. */

@@ -35,6 +35,8 @@ export class WritingFields {
         this.numbers = [];
         this.languages = [];
         this.checks = []; // of marks: the rule that their check characters obey
+        this.stream = el('input', { type: 'checkbox', id: 'stream', change: () => changed() });
+        this.streaming = el('label', { class: 'check' }, this.stream, 'Show tokens as they come');
     }
 
     /** @param {object} [model]  as GET /models has it; of another task: there is nothing to choose */
@@ -49,7 +51,14 @@ export class WritingFields {
                 .map((one) => this.language(one));
         this.checks = this.model?.kind === 'image' ? [this.check()] : [];
         this.root.replaceChildren(...this.fields().flatMap((field) =>
-            [el('label', { for: field.id }, field.dataset.label), field]));
+            [el('label', { for: field.id }, field.dataset.label), field]), this.streaming);
+        this.told();
+    }
+
+    /* Tokens can be shown only while one text alone is followed. */
+    told() {
+        this.stream.disabled = this.model === undefined || this.asked().num_beams !== 1;
+        this.streaming.title = this.stream.disabled ? 'Needs 1 beam' : '';
     }
 
     /** The options that count: those that are chosen, else the checkpoint's. */
@@ -57,11 +66,17 @@ export class WritingFields {
         return { ...this.model.writes, num_return_sequences: 1, ...this.values(this.model) };
     }
 
+    /** Whether the tokens are wanted as they come. */
+    streams(model) {
+        return model !== undefined && model === this.model && this.stream.checked &&
+            !this.stream.disabled;
+    }
+
     number({ name, label, usual, most }) {
         const { writes } = this.model;
         return el('input', { id: idOf(name), name, type: 'number', min: 1, max: writes[most],
             step: 1, inputmode: 'numeric', autocomplete: 'off', placeholder: writes[usual],
-            'data-label': label, change: () => this.changed() });
+            'data-label': label, input: () => this.told(), change: () => this.changed() });
     }
 
     language({ name, label, codes }) {

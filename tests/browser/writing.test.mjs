@@ -43,9 +43,11 @@ async function replace(page, members) {
 
 test('the text that was written is the headline, and is copied as it is', () =>
     shared.open({}, async (page) => {
-        const { output, score } = await asked(page, 'marian', LOG);
+        const { output, score, confidence } = await asked(page, 'marian', LOG);
         assert.equal(await page.textContent('#label'), output);
         assert.equal(await page.textContent('#score'), score.toFixed(3).replace('-', '−'));
+        const percents = Number(/([\d.]+) %/.exec(await page.textContent('#confidence'))[1]);
+        assert.ok(Math.abs(percents / 100 - confidence) < 1e-3);
         await replace(page, { output: HOSTILE });
         await asked(page, 'marian', LOG);
         await page.waitForSelector('#label:has-text("Düse")');
@@ -207,7 +209,7 @@ test('several texts are written, each in its row', () => shared.open({}, async (
     await page.selectOption('#model', 'marian');
     await drop(page, '#drop', files);
     await page.waitForSelector('#batch-progress', { state: 'hidden' });
-    assert.match(await page.textContent('#batch-status'), /^2 of 2 answered$/);
+    assert.match(await page.textContent('#batch-status'), /^2 of 2 answered: 2 review$/);
     assert.equal(await page.locator('#batch-rows .failed').count(), 0);
     await page.click('#batch-rows button >> nth=0');
     const { output } = await shownAnswer(page);

@@ -14,6 +14,9 @@ const each_of = async (list, call) => Promise.all(list.map(call));
 const spans = async (aggregation_strategy) => each_of(recorded('tags/ner-bert-0'), ({ text }) =>
     at('ner-bert-0').tokenClassification({ inputs: text, parameters: { aggregation_strategy } }));
 
+const written = (name) => recorded(`golden/${name}`).filter(({ text }) => text !== '');
+const greedy = { generate_parameters: { max_new_tokens: 16, num_beams: 1 } };
+
 console.log(JSON.stringify({
     labels: await each(async (inputs) => pairs(await at('classes').textClassification({ inputs }))),
     vectors: await each((inputs) => at('vectors').featureExtraction({ inputs })),
@@ -28,6 +31,12 @@ console.log(JSON.stringify({
         at('qa-bert-0').questionAnswering({ inputs: { question, context }, parameters })),
     words: await each_of(recorded('vocabulary/mlm-bert-0').filter(({ masks }) => masks.length === 1), ({ text }) =>
         at('mlm-bert-0').fillMask({ inputs: text })),
+    written: {
+        'marian-0': await each_of(written('marian-0'), ({ text }) =>
+            at('marian-0').translation({ inputs: text, parameters: greedy })),
+        'pegasus-0': await each_of(written('pegasus-0'), ({ text }) =>
+            at('pegasus-0').summarization({ inputs: text, parameters: greedy })),
+    },
     anyLabel: pairs(await at('any').zeroShotImageClassification({ inputs: image,
         parameters: { candidate_labels: labels } })),
 }));

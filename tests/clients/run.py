@@ -32,7 +32,9 @@ RECORDED = 1e-4  # of numbers that transformers' pipelines gave
 STRATEGIES = ["none", "simple", "first", "max", "average"]
 MODELS = {"classes": "golden/bert-5", "ranks": "rerank/rerank-bert-0", "vectors": "embedding/st-bert-0",
           "wafers": "golden/vit-0", "any": "golden/clip-0", **PARTS, "weights": "vocabulary/splade-bert-0"}
-NAMES = [*MODELS, "entails"]
+TASKS = {"marian-0": "translation", "m2m100-0": "translation", "pegasus-0": "summarization", "t5-0": "text2text",
+         "trocr-0": "image-to-text"}
+NAMES = [*MODELS, "entails", *TASKS]
 
 
 def entailing_model(into):
@@ -44,6 +46,14 @@ def entailing_model(into):
     config["id2label"] = {"0": "contradiction", "1": "neutral", "2": "entailment"}
     config["label2id"] = {label: int(i) for i, label in config["id2label"].items()}
     (into / "config.json").write_text(json.dumps(config))
+
+
+def writing_model(into, name):
+    """A checkpoint that writes texts, whose files lie in two folders."""
+    for folder in ("golden", "recoding"):
+        for file in (ROOT / "tests/data" / folder / name).iterdir():
+            if file.name != "cases.json":
+                (into / file.name).symlink_to(file)
 
 
 class Server:
@@ -105,6 +115,12 @@ def same(found, right, tolerance=TOLERANCE):
 
 def recorded(name):
     return json.loads((ROOT / "tests/data" / PARTS[name] / "cases.json").read_text())["cases"]
+
+
+def written(name):
+    """Recorded cases of transformers' generate(), but the empty text, which is refused."""
+    cases = json.loads((ROOT / "tests/data/golden" / name / "cases.json").read_text())["cases"]
+    return [case for case in cases if case.get("text") != ""]
 
 
 def of_masks(rows):
@@ -226,6 +242,68 @@ def run_pipelines(native, url):
     tally.expect(found, case["top"][0][2:4], "fill_mask, targets", RECORDED)
     tally.refuses(lambda: at["ner-bert-0"].question_answering("a", "b"), "a question to a model of tags")
     tally.refuses(lambda: at["qa-bert-0"].fill_mask("[MASK]"), "a mask for a model of answers")
+    return tally
+
+
+def run_written(native, url):
+    """Texts that models write beside what transformers' generate() gave."""
+    import huggingface_hub
+    tally = Tally("huggingface_hub, texts that are written", huggingface_hub.__version__)
+    at = {name: huggingface_hub.InferenceClient(f"{url}/models/{name}") for name in TASKS}
+    searches = [({"num_beams": 1, "max_new_tokens": 16}, lambda case: case["greedy"]["text"]),
+                ({"num_beams": 4, "max_length": 17}, lambda case: case["beam"][0]["text"])]
+    for name, task in TASKS.items():
+        for case in written(name):
+            for options, right in searches if task in ("translation", "summarization") else []:
+                if task == "translation":
+                    found = at[name].translation(case["text"], src_lang=case.get("src_lang"),
+                                                 tgt_lang=case.get("tgt_lang"), generate_parameters=options)
+                    tally.expect(found.translation_text, right(case), f"translation by {name}")
+                else:
+                    found = at[name].summarization(case["text"], generate_parameters=options)
+                    tally.expect(found.summary_text, right(case), f"summarization by {name}")
+            if task == "image-to-text":
+                picture = ROOT / "tests/data/golden/images" / case["image"]
+                image = base64.b64encode(picture.read_bytes()).decode()
+                output = native.server.predict(model=name, image=image)["output"]
+                tally.expect(at[name].image_to_text(picture).generated_text, output, "image_to_text")
+            if task == "text2text":
+                answer = native.server.predict(model=name, text=case["text"], max_new_tokens=16)
+                tally.expect(at[name].text_generation(case["text"], max_new_tokens=16), answer["output"], "text_generation")
+                found = at[name].text_generation(case["text"], max_new_tokens=16, details=True, temperature=1.0, seed=3)
+                tally.expect(found.generated_text, answer["output"], "text_generation with details")
+                tally.expect("".join(token.text for token in found.details.tokens if not token.special),
+                             answer["output"], "text_generation, tokens")
+                other = huggingface_hub.InferenceClient(f"{url}/models/{name}/pipeline/summarization")
+                tally.expect(other.summarization(case["text"], generate_parameters={"max_new_tokens": 16}).summary_text,
+                             answer["output"], "summarization at the task's path")
+    tally.refuses(lambda: at["t5-0"].text_generation("a", do_sample=True), "sampling")
+    tally.refuses(lambda: at["t5-0"].text_generation("a", stop=["b"]), "a stop")
+    tally.refuses(lambda: at["m2m100-0"].translation("a", src_lang="en", tgt_lang="xx"), "a language that is not there")
+    return tally
+
+
+def run_text_generation(native, url):
+    """text-generation-inference's client, given an address."""
+    import text_generation
+    from text_generation.errors import ValidationError
+    tally = Tally("text-generation", importlib.metadata.version("text-generation"))
+    for name in ("marian-0", "t5-0", "pegasus-0"):
+        client = text_generation.Client(f"{url}/models/{name}")
+        for case in written(name):
+            found = client.generate(case["text"], max_new_tokens=16)
+            output = native.server.predict(model=name, text=case["text"], max_new_tokens=16)["output"]
+            tally.expect(found.generated_text, output, f"generate by {name}")
+            tokens = found.details.tokens
+            tally.expect([found.details.generated_tokens, "".join(token.text for token in tokens if not token.special)],
+                         [len(tokens), output], f"tokens by {name}")
+        for options in ({"temperature": 0.5}, {"do_sample": True}, {"stop_sequences": ["a"]}):
+            tally.calls += 1
+            try:
+                client.generate("a", **options)
+                tally.differences += 1
+            except ValidationError:
+                pass
     return tally
 
 
@@ -524,13 +602,17 @@ def run_javascript(native, url):
     tally.expect(found["answers"], [case["answers"][0] for case in recorded("qa-bert-0")], "questionAnswering", RECORDED)
     tally.expect(found["words"], [of_masks(case["top"]) for case in recorded("mlm-bert-0") if len(case["masks"]) == 1],
                  "fillMask", RECORDED)
+    for name, key in (("marian-0", "translation_text"), ("pegasus-0", "summary_text")):
+        tally.expect([one[key] for one in found["written"][name]], [case["greedy"]["text"] for case in written(name)],
+                     key)
     tally.expect(found["anyLabel"], native.labels("any", image=native.image(), candidate_labels=LABELS),
                  "zeroShotImageClassification")
     return tally
 
 
-RUNS = [run_huggingface_hub, run_pipelines, run_tei, run_tei_client, run_openai, run_cohere, run_langchain, run_llama_index,
-        run_llama_index_rerank, run_evaluation, run_javascript, run_kserve, run_tritonclient]
+RUNS = [run_huggingface_hub, run_pipelines, run_written, run_text_generation, run_tei, run_tei_client, run_openai,
+        run_cohere, run_langchain, run_llama_index, run_llama_index_rerank, run_evaluation, run_javascript, run_kserve,
+        run_tritonclient]
 
 
 def main():
@@ -540,7 +622,13 @@ def main():
         entailing = pathlib.Path(folder, "entails")
         entailing.mkdir()
         entailing_model(entailing)
-        with Server(MODELS, "--model", f"entails={entailing}", "--models-root", ROOT / "tests/data",
+        writing = []
+        for name in TASKS:
+            into = pathlib.Path(folder, name)
+            into.mkdir()
+            writing_model(into, name)
+            writing += ["--model", f"{name}={into}"]
+        with Server(MODELS, "--model", f"entails={entailing}", *writing, "--models-root", ROOT / "tests/data",
                     "--state-dir", pathlib.Path(folder, "state")) as server:
             for run in RUNS:
                 if not only or run.__name__.removeprefix("run_") in only:

@@ -110,6 +110,13 @@ class Pictures(unittest.TestCase):
             self.assertLessEqual(places[:, 0].max(), self.draw.WIDTH)
             self.assertLessEqual(places[:, 1].max(), self.draw.HEIGHT)
 
+    def test_the_middles_of_characters_go_from_left_to_right_in_the_picture(self):
+        for fields in self.fields("train", "clean"):
+            middles = fields.get("middles", []) if fields["target"] else []
+            self.assertEqual(len(middles), len(fields["target"]))
+            self.assertEqual(middles, sorted(middles))
+            self.assertTrue(all(0 < x < self.draw.WIDTH and 0 < y < self.draw.HEIGHT for x, y in middles))
+
     def test_a_checked_reading_holds_and_keeps_what_holds_already(self):
         import numpy as np
         from matcher import most_likely

@@ -192,16 +192,17 @@ enum err_code pair_spec_read(struct spec *source, struct spec *target, const cha
 static enum err_code check_setting(void *context, const char *key, const struct json_t *value,
                                    struct err *err)
 {
-    static const char *const known[] = {"version",      "target_precision", "thresholds",
-                                        "truncation",   "uncalibrated",     "colours",
-                                        "confidence"};
+    static const char *const known[] = {"version",    "target_precision", "thresholds",
+                                        "truncation", "uncalibrated",     "colours",
+                                        "confidence", "checksum"};
     (void)context, (void)value;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], key) == 0)
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported for a model that writes texts (supported: version, "
-                   "target_precision, thresholds, truncation, uncalibrated, colours, confidence)",
+                   "target_precision, thresholds, truncation, uncalibrated, colours, confidence, "
+                   "checksum)",
                    key);
 }
 
@@ -227,7 +228,7 @@ enum err_code pair_spec_read_settings(struct spec *source, const char *dir, stru
                                       struct err *err)
 {
     static const char *const labels[] = {"text"};
-    const char *version = source->version;
+    const char *version = source->version, *checksum = NULL;
     char path[PATH_MAX];
     struct json_t *object = NULL;
     bool is_there;
@@ -238,10 +239,13 @@ enum err_code pair_spec_read_settings(struct spec *source, const char *dir, stru
     if (!doc_parse_file(&object, path, FILE_BYTES_MAX, err) &&
         !doc_each_member(object, check_setting, NULL, err) &&
         !doc_get_string(object, "$", "version", &version, err) &&
+        !doc_get_string(object, "$", "checksum", &checksum, err) &&
         !policy_read(&source->policy, object, labels, arena, err) &&
         !read_confidence(&source->policy, object, err)) {
         source->version = arena_copy(arena, version, strlen(version));
-        if (source->version == NULL)
+        if (checksum != NULL)
+            source->text_checksum = arena_copy(arena, checksum, strlen(checksum));
+        if (source->version == NULL || (checksum != NULL && source->text_checksum == NULL))
             err_no_memory(err, strlen(version));
     }
     if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)

@@ -38,7 +38,7 @@ START_TEST(install_gives_programs_that_run_and_uninstall_removes_them)
                              "\"$D/usr/share/attnd/models/testlog-bert\" >/dev/null"),
                          0);
         ck_assert_int_eq(run("\"$D/usr/bin/attnd-train\" --model nothing --data x --out y 2>&1 | "
-                             "grep -q 'there are: kernel-bert, testlog-bert, wafer-vit, '"),
+                             "grep -q 'there are: kernel-bert, testlog-bert, wafer-id, wafer-vit, '"),
                          0);
         ck_assert_int_eq(run("find \"$D\" -type f -perm /022 | grep -q ."), 1 << 8);
         ck_assert_int_eq(run("make -s uninstall BUILD=\"$B\" DESTDIR=\"$D\" PREFIX=/usr"), 0);

@@ -424,11 +424,15 @@ START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
     ck_assert_msg(strstr(f.err.text, "class_prior") != NULL, "%s", f.err.text);
     f.err = (struct err){0};
     if (getenv("ATTND_GOLDEN") == NULL) { /* the directory is ours */
-        static const char settings[] = "{\"class_codes\": {}}";
+        static const char settings[] = "{\"class_codes\": {}}", crc[] = "{\"checksum\": \"crc\"}";
         tempdir_write(&f.dir, "attnd.json", settings, sizeof settings - 1);
         const struct engine_options plain = {.writes_texts = true};
         ck_assert_int_eq(engine_open(&f.model, dir, &plain, &f.err), ERR_UNSUPPORTED);
         ck_assert_msg(strstr(f.err.text, "attnd.json: $.class_codes") != NULL, "%s", f.err.text);
+        f.err = (struct err){0};
+        tempdir_write(&f.dir, "attnd.json", crc, sizeof crc - 1);
+        ck_assert_int_eq(engine_open(&f.model, dir, &plain, &f.err), ERR_UNSUPPORTED);
+        ck_assert_msg(strstr(f.err.text, "attnd.json: $.checksum") != NULL, "%s", f.err.text);
     }
     tempdir_close(&f.dir);
 }
@@ -474,6 +478,31 @@ START_TEST(texts_are_judged_by_their_confidence)
 }
 END_TEST
 
+/* attnd.json's check characters hold where a request says nothing. */
+START_TEST(texts_obey_the_checksum_of_attnd_json_unless_they_are_asked_not_to)
+{
+    const enum engine_checksum asked[] = {ENGINE_CHECKSUM_OWN, ENGINE_CHECKSUM_NONE};
+    for (unsigned i = 0; i < 2; i++) {
+        struct writing_fixture f;
+        struct engine_writing writing = {.asked = generation_request_empty, .checksum = asked[i]};
+        struct engine_input input = {0};
+        struct engine_need need;
+        writing_fixture_open_with(&f, "t5-0", "{\"checksum\": \"semi-m13\"}");
+        const size_t before = f.arena.bytes;
+        writing_fixture_prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
+        ck_assert_uint_le(f.arena.bytes - before, need.kept);
+        struct engine_result result = writing_fixture_room(&f, &input);
+        engine_run(f.session, (const struct engine_input *[]){&input}, 1,
+                   (struct engine_result *[]){&result});
+        ck_assert(!engine_result_texts(&result, &f.arena, &f.err));
+        ck_assert_uint_eq(result.text_count, i);
+        if (i == 0)
+            ck_assert_str_eq(result.broken_rule, "checksum");
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
 START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 {
     struct writing_fixture f = {0};
@@ -487,8 +516,9 @@ START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 }
 END_TEST
 
-SUITE("writing", texts_are_those_of_generate, texts_are_judged_by_their_confidence,
-      teaching_gives_the_recorded_probabilities,
+SUITE("writing", texts_are_those_of_generate,
+      texts_obey_the_checksum_of_attnd_json_unless_they_are_asked_not_to,
+      texts_are_judged_by_their_confidence, teaching_gives_the_recorded_probabilities,
       alignments_have_the_pieces_of_the_text_and_all_weights,
       pieces_of_a_text_in_the_making_make_the_text,
       alignments_are_the_cross_attention_of_each_token,

@@ -410,7 +410,7 @@ END_TEST
 
 START_TEST(checksums_are_found_by_name)
 {
-    enum engine_checksum checksum = ENGINE_CHECKSUM_NONE;
+    enum engine_checksum checksum = ENGINE_CHECKSUM_OWN;
     ck_assert(engine_checksum_find("semi-m13", 8, &checksum));
     ck_assert_int_eq(checksum, ENGINE_CHECKSUM_SEMI_M13);
     ck_assert(!engine_checksum_find("semi-m1", 7, &checksum));

@@ -115,7 +115,7 @@ START_TEST(eval_refuses_what_is_not_of_texts)
         outcome_of("attnd-eval", (const char *[]){"--model", "models/kernel-bert", "--data", f.list,
                                                   "--num-beams", "2", NULL}),
         2, "", "options of writing: models/kernel-bert writes no text");
-    outcome_expect(EVAL(&f, f.list, "--pattern", "a)"), 2, "", "pattern: byte 1");
+    outcome_expect(EVAL(&f, f.list, "--pattern", "a)"), 1, "", "line 1: pattern: byte 1");
     tempdir_close(&f.writing.dir);
 }
 END_TEST

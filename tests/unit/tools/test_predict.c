@@ -135,6 +135,27 @@ static char *read_text(const char *path)
     return text;
 }
 
+/* The pictures are numbers 2 of clean and 1 of no-mark, seed 1, of models/wafer-id/make_wafer_ids.py.
+ */
+START_TEST(predict_reads_what_is_scribed_on_a_wafer_and_nothing_where_nothing_is)
+{
+    struct json_t *found =
+        outcome_json(RUN("--model", "models/wafer-id", "tests/data/wafer-id/mark.png", "--json"));
+    ck_assert_str_eq(doc_as_string(contract_at(found, "output")), "GOZWX-01BG6.07B2F3");
+    ck_assert_double_gt(outcome_number(found, "confidence"), 0.9);
+    ck_assert_str_eq(doc_as_string(contract_at(found, "decision")), "auto");
+    doc_free(found);
+    found = outcome_json(
+        RUN("--model", "models/wafer-id", "tests/data/wafer-id/nothing.png", "--json"));
+    ck_assert_str_ne(doc_as_string(contract_at(found, "decision")), "auto");
+    doc_free(found);
+    found = outcome_json(RUN("--model", "models/wafer-id", "--checksum", "none",
+                             "tests/data/wafer-id/nothing.png", "--json"));
+    ck_assert_str_eq(doc_as_string(contract_at(found, "output")), "");
+    doc_free(found);
+}
+END_TEST
+
 /* The spans that JSON gives as numbers, with their words. */
 START_TEST(predict_explains_texts_by_their_spans)
 {
@@ -572,6 +593,7 @@ END_TEST
 SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_first,
       predict_reads_a_text_with_a_byte_order_mark_as_the_text, predict_says_that_a_text_was_cut,
       predict_says_in_how_many_windows_a_text_was_read, predict_prints_what_is_decided_and_why,
+      predict_reads_what_is_scribed_on_a_wafer_and_nothing_where_nothing_is,
       predict_explains_texts_by_their_spans, predict_draws_where_it_looked,
       predict_adds_logits_and_ids_if_asked,
       predict_goes_on_after_an_input_that_fails_and_exits_with_1,

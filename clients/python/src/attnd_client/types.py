@@ -1,7 +1,7 @@
 """Shapes of what is sent and answered. A server may add members: pass over those that you do not know."""
 
 from os import PathLike
-from typing import Any, List, Mapping, TypedDict, Union
+from typing import Any, List, Mapping, Optional, TypedDict, Union
 
 #: A text; a picture's bytes or pathlib.Path; or an object as in `inputs` ({"text", "question", "id", ...}).
 Input = Union[str, bytes, "PathLike[str]", Mapping[str, Any]]
@@ -36,6 +36,18 @@ class Options(TypedDict, total=False):
     doc_stride: int
     handle_impossible_answer: bool
     align_to_words: bool
+    max_new_tokens: int
+    min_new_tokens: int
+    num_beams: int
+    num_return_sequences: int
+    no_repeat_ngram_size: int
+    length_penalty: float
+    source_language: str
+    target_language: str
+    pattern: str
+    allowed: List[str]
+    copy_numbers: bool
+    checksum: str
 
 
 class Problem(TypedDict, total=False):
@@ -67,6 +79,12 @@ class Result(Problem, total=False):
     answers: List[Mapping[str, Any]]
     chunks: List[Mapping[str, Any]]
     sparse: List[Mapping[str, Any]]
+    output: Optional[str]
+    confidence: float
+    alternatives: List[Mapping[str, Any]]
+    broken_rule: str
+    rejected: Mapping[str, Any]
+    alignment: List[Mapping[str, Any]]
     neighbours: List[Mapping[str, Any]]
     explanation: Mapping[str, Any]
     context: Mapping[str, Any]

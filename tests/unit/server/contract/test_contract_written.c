@@ -404,6 +404,22 @@ START_TEST(written_texts_refuse_by_name_what_would_change_them)
         {"/generate", "{\"inputs\":\"a\",\"stream\":true}", "stream: "},
         {"/generate", "{\"inputs\":[\"a\"]}", "inputs: expected a text, found an array"},
         {"/generate", "{\"inputs\":\"\"}", "inputs: empty"},
+        {"/generate", "{\"inputs\":\"a\",\"parameters\":[]}",
+         "$.parameters: expected an object, found an array"},
+        {"/models/t5-0", "{\"inputs\":\"a\",\"parameters\":\"x\"}",
+         "$.parameters: expected an object, found a string"},
+        {"/similarity",
+         "{\"inputs\":{\"source_sentence\":\"a\",\"sentences\":[\"b\"]},\"parameters\":[]}",
+         "$.parameters: expected an object, found an array"},
+        {"/v2/models/marian-0/infer", "{\"inputs\":[],\"parameters\":1}",
+         "$.parameters: expected an object, found "},
+        {"/v2/models/marian-0/infer", "{\"inputs\":[],\"outputs\":{}}", "outputs: expected a list"},
+        {"/v2/models/marian-0/infer",
+         "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"a\"],"
+         "\"parameters\":[]}]}",
+         "text: expected an object"},
+        {"/v2/models/marian-0/infer", "{\"outputs\":[{\"name\":\"score\",\"parameters\":[]}]}",
+         "score: expected an object"},
         {"/generate", "{}", "inputs: it is missing"},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"max_tokens\":5}}",
          "$.parameters.max_tokens is not supported"},
@@ -473,7 +489,7 @@ START_TEST(written_texts_refuse_by_name_what_would_change_them)
                           strncmp(error, cases[i].error, strlen(cases[i].error)) == 0,
                       "%s %s: %d %s", cases[i].path, cases[i].body, reply.answer.status, error);
         const bool is_theirs =
-            strcmp(cases[i].path, "/generate") == 0 || strstr(cases[i].body, "details") != NULL;
+            strcmp(cases[i].path, "/generate") == 0 || strstr(cases[i].body, "\"details\"") != NULL;
         reply_expect_text(&reply, "error_type", is_theirs ? "validation" : "Validation");
         reply_free(&reply);
     }
