@@ -507,18 +507,19 @@ enum err_code engine_result_texts(struct engine_result *result, struct arena *ar
                                   struct err *err);
 /* True if the text has all the tokens that it may have: its length ended it, whatever is last. */
 bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text);
-/* The characters that a token adds to a text, whole ones, which go to the token that ends them. The
- * string of a special token is not in the text. */
+/* The characters that a token adds to a text, whole ones, which go to the token that ends them. A
+ * special token adds none, but the last of a text that ends within a character adds its U+FFFD. */
 struct engine_piece {
     unsigned index;
     int32_t id;
-    const char *text; /* [len] UTF-8, the arena's, or of a special token the model's */
+    const char *text; /* [len] UTF-8, the arena's; engine_text_pieces: a special token's string */
     size_t len;
     bool is_special;
 };
 /* The place in a text up to which its pieces are taken; zeros at first. */
 struct engine_pieces {
     unsigned first, told, next;
+    size_t told_bytes; /* of the text of the tokens from `first` */
 };
 /* Takes the next token of a text that greedy search writes (num_beams 1), if there is one
  * (*is_there). Between two steps and after the last, when engine_result_texts was called; by the

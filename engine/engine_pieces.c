@@ -5,66 +5,78 @@
 #include <string.h>
 
 enum {
-    OPEN_TOKENS = 8,  /* that may wait for the end of a character or of a space */
-    PIECE_BYTES = 512 /* of a token's piece, with what answers it */
+    PIECE_BYTES = 512, /* of a token's piece, with what answers it */
+    CUT_MAX = 3        /* U+FFFD that the bytes of a character stand for while it is not whole */
 };
 
-/* True if the text ends in U+FFFD: the last character may not be whole. */
-static bool is_cut(const char *text, size_t len)
+/* Bytes of the text but for the last character if it may not be whole: U+FFFD stand for it. */
+static size_t whole_bytes(const char *text, size_t len)
 {
-    return len >= 3 && memcmp(text + len - 3, "\xEF\xBF\xBD", 3) == 0;
+    for (unsigned i = 0; i < CUT_MAX && len >= 3; i++)
+        if (memcmp(text + len - 3, "\xEF\xBF\xBD", 3) == 0)
+            len -= 3;
+    return len;
 }
 
-/* Takes what ids[first .. next) have more than ids[first .. told), for the last of them; len is 0
- * if it must wait. A decoder may change a text at its start, so tokens before it are read, too. */
-static enum err_code decode(const struct tokenizer *tokenizer, const int32_t *ids,
-                            const struct engine_pieces *at, bool may_wait, struct engine_piece *out,
-                            struct arena *arena, struct err *err)
+static bool is_special(const struct tokenizer *tokenizer, int32_t id)
 {
-    const char *before, *after;
-    size_t before_len, after_len;
+    const struct token_string *string = tokenizer_string(tokenizer, id);
+    return string != NULL && string->is_special;
+}
+
+/* True if no token behind `index` adds anything. */
+static bool is_last_of_text(const struct tokenizer *tokenizer, const int32_t *ids, unsigned index,
+                            unsigned count)
+{
+    while (index + 1 < count && is_special(tokenizer, ids[index + 1]))
+        index++;
+    return index + 1 == count;
+}
+
+/* Takes what ids[first .. next) have beyond the bytes that were told; len is 0 if it must wait. A
+ * decoder may change a text at its start, so tokens before it are read, too. They begin behind a
+ * token up to which all was told and that added something: spaces alone may be taken off there. */
+static enum err_code decode(const struct tokenizer *tokenizer, const int32_t *ids, bool is_last,
+                            struct engine_pieces *at, struct engine_piece *out, struct arena *arena,
+                            struct err *err)
+{
+    const char *text, *kept;
+    size_t len, bytes = at->told_bytes;
     struct arena passing;
     arena_init(&passing);
-    if (tokenizer_decode(tokenizer, ids + at->first, at->told - at->first, true, &before,
-                         &before_len, &passing, err) ||
-        tokenizer_decode(tokenizer, ids + at->first, at->next - at->first, true, &after, &after_len,
+    if (tokenizer_decode(tokenizer, ids + at->first, at->next - at->first, true, &text, &len,
                          &passing, err))
         goto out;
-    while (before_len < after_len && ((unsigned char)after[before_len] & 0xC0) == 0x80)
-        before_len++; /* the decoder has changed what stood before */
-    if (after_len <= before_len || (is_cut(after, after_len) && may_wait))
+    const size_t whole = is_last ? len : whole_bytes(text, len);
+    while (bytes < whole && ((unsigned char)text[bytes] & 0xC0) == 0x80)
+        bytes++; /* the decoder has changed what stood before */
+    if (whole <= bytes)
         goto out;
-    out->len = after_len - before_len;
-    out->text = arena_copy(arena, after + before_len, out->len);
+    out->len = whole - bytes;
+    out->text = arena_copy(arena, text + bytes, out->len);
+    at->told_bytes = whole;
     if (out->text == NULL)
         err_no_memory(err, out->len + 1);
+    else if (whole == len && !tokenizer_decode(tokenizer, ids + at->told, at->next - at->told, true,
+                                               &kept, &at->told_bytes, &passing, err)) {
+        at->first = at->told;
+        at->told = at->next;
+    }
 out:
     arena_deinit(&passing);
     return err->code;
 }
 
-/* Takes token pieces->next of ids. is_last: nothing follows it. */
+/* Takes token pieces->next of ids. is_last: nothing that adds to the text follows it. */
 static enum err_code take_piece(const struct tokenizer *tokenizer, const int32_t *ids, bool is_last,
                                 struct engine_pieces *pieces, struct arena *arena,
                                 struct engine_piece *out, struct err *err)
 {
     const unsigned index = pieces->next++;
-    const struct token_string *string = tokenizer_string(tokenizer, ids[index]);
     *out = (struct engine_piece){.index = index, .id = ids[index], .text = ""};
-    if (string != NULL && string->is_special) {
-        out->text = string->text;
-        out->len = string->len;
-        out->is_special = true;
-        return ERR_OK;
-    }
-    const bool may_wait = !is_last && pieces->next - pieces->told < OPEN_TOKENS;
-    if (decode(tokenizer, ids, pieces, may_wait, out, arena, err))
-        return err->code;
-    if (out->len > 0 || pieces->next - pieces->told >= OPEN_TOKENS) {
-        pieces->first = pieces->told;
-        pieces->told = pieces->next;
-    }
-    return ERR_OK;
+    out->is_special = is_special(tokenizer, ids[index]);
+    return out->is_special && !is_last ? ERR_OK
+                                       : decode(tokenizer, ids, is_last, pieces, out, arena, err);
 }
 
 enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
@@ -77,7 +89,7 @@ enum err_code engine_next_piece(const struct engine_result *result, struct engin
     *is_there = pieces->next < count;
     if (!*is_there)
         return ERR_OK;
-    const bool is_last = result->is_done && pieces->next + 1 == count;
+    const bool is_last = result->is_done && is_last_of_text(tokenizer, ids, pieces->next, count);
     return take_piece(tokenizer, ids, is_last, pieces, arena, out, err);
 }
 
@@ -95,9 +107,16 @@ enum err_code engine_text_pieces(const struct engine_model *model, const struct 
     struct engine_pieces at = {0};
     if (pieces == NULL)
         return err_no_memory(err, (text->count + 1u) * sizeof *pieces);
-    for (unsigned t = 0; t < text->count; t++)
-        if (take_piece(tokenizer, text->ids, t + 1 == text->count, &at, arena, &pieces[t], err))
+    for (unsigned t = 0; t < text->count; t++) {
+        const bool is_last = is_last_of_text(tokenizer, text->ids, t, text->count);
+        if (take_piece(tokenizer, text->ids, is_last, &at, arena, &pieces[t], err))
             return err->code;
+        if (pieces[t].is_special) {
+            const struct token_string *string = tokenizer_string(tokenizer, text->ids[t]);
+            pieces[t].text = string->text;
+            pieces[t].len = string->len;
+        }
+    }
     *out = pieces;
     return ERR_OK;
 }

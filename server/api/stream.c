@@ -39,7 +39,7 @@ static void add_pieces(struct request *request, struct codec_text *text)
         snprintf(number, sizeof number, "{\"index\":%u,\"id\":%d,\"text\":", piece.index, piece.id);
         codec_text_add(text, "event: token\ndata: ");
         codec_text_add(text, number);
-        codec_text_string_of(text, piece.text, piece.is_special ? 0 : piece.len);
+        codec_text_string_of(text, piece.text, piece.len);
         codec_text_add(text, piece.is_special ? ",\"special\":true}\n\n" : "}\n\n");
     }
 }

@@ -210,6 +210,55 @@ START_TEST(alignments_have_the_pieces_of_the_text_and_all_weights)
 }
 END_TEST
 
+/* The pieces that are told between the steps make the text that is answered, whatever it has: runs
+ * of spaces, and bytes at its end that are no whole character. */
+START_TEST(pieces_of_a_text_in_the_making_make_the_text)
+{
+    static const char *const patterns[] = {NULL, "(\xC3\xA9| ){1,20}", "[a-z ]{1,40}",
+                                           "[^a-z]{2,30}"};
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
+        for (unsigned round = 0; round < 32; round++) {
+            struct engine_writing writing = {.asked = generation_request_empty};
+            struct engine_input input = {0};
+            struct engine_need need;
+            struct engine_pieces pieces = {0};
+            struct engine_piece piece;
+            char text[4096] = "";
+            size_t len = 0;
+            bool is_there = true;
+            writing.asked.num_beams = 1;
+            writing.asked.max_new_tokens = 7 + round;
+            writing.asked.no_repeat_ngram_size = round % 2;
+            writing.asked.min_new_tokens = round % 8 < 4 ? writing.asked.max_new_tokens : 0;
+            writing.pattern = patterns[round / 2 % 4];
+            writing.pattern_len = writing.pattern != NULL ? strlen(writing.pattern) : 0;
+            writing_fixture_prepare(&f, doc_array_item(f.cases, round % doc_array_count(f.cases)),
+                                    &writing, &input, &need);
+            struct engine_result result = writing_fixture_room(&f, &input);
+            while (is_there || !result.is_done) {
+                if (!is_there)
+                    engine_step(f.session, (const struct engine_input *[]){&input}, 1,
+                                (struct engine_result *[]){&result});
+                if (result.is_done && result.texts == NULL)
+                    ck_assert(!engine_result_texts(&result, &f.arena, &f.err));
+                ck_assert(
+                    !engine_next_piece(&result, &pieces, &f.arena, &piece, &is_there, &f.err));
+                if (is_there && piece.len > 0) /* a text may have a zero byte */
+                    memcpy(text + len, piece.text, piece.len);
+                len += is_there ? piece.len : 0;
+            }
+            if (result.text_count > 0)
+                ck_assert_msg(
+                    len == result.texts[0].len && memcmp(text, result.texts[0].text, len) == 0,
+                    "%s, %u: '%s', '%s'", writing_names[m], round, text, result.texts[0].text);
+        }
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
 /* All cases in one batch, with 1 to 4 beams, against each alone: texts and scores to the bit. */
 START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
 {
@@ -471,6 +520,7 @@ SUITE("writing", texts_are_those_of_generate,
       texts_obey_the_checksum_of_attnd_json_unless_they_are_asked_not_to,
       texts_are_judged_by_their_confidence, teaching_gives_the_recorded_probabilities,
       alignments_have_the_pieces_of_the_text_and_all_weights,
+      pieces_of_a_text_in_the_making_make_the_text,
       alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
