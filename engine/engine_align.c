@@ -3,15 +3,12 @@
 #include "engine/explain/patches.h"
 #include "engine/explain/words.h"
 
-enum {
-    PIECE_BYTES = 512, /* of a token's text */
-    NUMBER_BYTES = 160 /* of a weight: the number, and as JSON's tree and text */
-};
+enum { NUMBER_BYTES = 160 }; /* of a weight: the number, and as JSON's tree and text */
 
 size_t engine_align_bytes(const struct engine_input *input)
 {
     const size_t tokens = engine_write_tokens_max(input);
-    return tokens * (PIECE_BYTES + (size_t)input->tokens * NUMBER_BYTES);
+    return tokens * (ENGINE_PIECE_BYTES + (size_t)input->tokens * NUMBER_BYTES);
 }
 
 /* ---- the weights ---- */

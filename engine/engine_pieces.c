@@ -4,10 +4,7 @@
 
 #include <string.h>
 
-enum {
-    PIECE_BYTES = 512, /* of a token's piece, with what answers it */
-    CUT_MAX = 3        /* U+FFFD that the bytes of a character stand for while it is not whole */
-};
+enum { CUT_MAX = 3 }; /* U+FFFD that the bytes of a character stand for while it is not whole */
 
 /* Bytes of the text but for the last character if it may not be whole: U+FFFD stand for it. */
 static size_t whole_bytes(const char *text, size_t len)
@@ -95,7 +92,9 @@ enum err_code engine_next_piece(const struct engine_result *result, struct engin
 
 size_t engine_pieces_bytes(const struct engine_input *input)
 {
-    return engine_write_is_greedy(input) ? engine_write_tokens_max(input) * (size_t)PIECE_BYTES : 0;
+    return engine_write_is_greedy(input)
+               ? engine_write_tokens_max(input) * (size_t)ENGINE_PIECE_BYTES
+               : 0;
 }
 
 enum err_code engine_text_pieces(const struct engine_model *model, const struct engine_text *text,

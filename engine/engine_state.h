@@ -175,6 +175,7 @@ const int32_t *engine_write_ids(const struct engine_result *result,
 bool engine_write_is_greedy(const struct engine_input *input);
 /* Most tokens that an input's text may have. */
 unsigned engine_write_tokens_max(const struct engine_input *input);
+enum { ENGINE_PIECE_BYTES = 512 }; /* of a token's piece of text, with what answers it: at most */
 /* Upper bound of what engine_align takes from the arena, and of its numbers as JSON. */
 size_t engine_align_bytes(const struct engine_input *input);
 

@@ -266,10 +266,12 @@ static void note_mistake(void *context, const struct dataset_item *item, const c
 static enum err_code put_mistakes(struct json_t *root, const struct text_mistakes *mistakes,
                                   struct err *err)
 {
-    char list[3 * MISTAKES_SHOWN + 3] = "[";
+    static const char one_more[] = ",{}";
+    char list[sizeof one_more * MISTAKES_SHOWN + 2];
+    size_t len = (size_t)snprintf(list, sizeof list, "[");
     for (unsigned i = 0; i < mistakes->count; i++)
-        strcat(list, i > 0 ? ",{}" : "{}");
-    strcat(list, "]");
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s", one_more + (i == 0));
+    snprintf(list + len, sizeof list - len, "]");
     doc_edit_json(root, "mistakes", list, err);
     for (unsigned i = 0; i < mistakes->count && err->code == ERR_OK; i++) {
         struct json_t *one = doc_edit_item(root, "mistakes", i);

@@ -435,7 +435,7 @@ bool batcher_take_between(struct batcher *batcher, const struct served_model *ru
     pthread_mutex_lock(&batcher->lock);
     for (; lead < batcher->count; lead++) {
         const struct entry *entry = &batcher->entries[lead];
-        if (entry->model != running && entry->row->input.writing == NULL &&
+        if (entry->model != running && entry->model->info->task != ENGINE_GENERATE &&
             !has_expired(entry, now))
             break;
     }

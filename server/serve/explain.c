@@ -132,15 +132,13 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
     if (row->answer.result.task == ENGINE_GENERATE && row->answer.result.text_count == 0)
         return; /* no text obeys the rules */
     row->answer.explanation = explanation;
-    if (row->answer.result.task == ENGINE_GENERATE) {
-        if (!engine_align(row_engine(row), &row->input, row->answer.result.texts, arena,
-                          explanation, &row->err) &&
-            has_overlay(row))
-            add_overlay(row, explanation, interrupt, arena);
-    } else if (!engine_explain(row_engine(row), &item_of(row)->source, &row->input,
-                               &row->request->call.how, row->answer.result.label, arena,
-                               explanation, &row->err) &&
-               has_overlay(row))
+    if (row->answer.result.task == ENGINE_GENERATE)
+        engine_align(row_engine(row), &row->input, row->answer.result.texts, arena, explanation,
+                     &row->err);
+    else
+        engine_explain(row_engine(row), &item_of(row)->source, &row->input, &row->request->call.how,
+                       row->answer.result.label, arena, explanation, &row->err);
+    if (row->err.code == ERR_OK && has_overlay(row))
         add_overlay(row, explanation, interrupt, arena);
 }
 

@@ -14,8 +14,8 @@ enum err_code similar_find(const struct request *request, struct row *row)
     if (request->call.similar == 0)
         return ERR_OK;
     row->index = snapshot_index(request->snapshot, row->model, &is_public);
-    /* Inputs without a decision (embeddings, texts that are written) are not kept; and kept inputs
-     * were answered in the model's own labels. */
+    /* Inputs of embeddings and of models that write are not kept; and kept inputs were answered in
+     * the model's own labels. */
     row->in_review = row->index == NULL && row->model->info->task != ENGINE_EMBED &&
                      row->model->info->task != ENGINE_GENERATE && row->model->info->row_size == 0 &&
                      service->review != NULL && request->call.labels.count == 0;

@@ -45,7 +45,7 @@ START_TEST(targets_are_read_of_lists_and_may_be_empty)
 }
 END_TEST
 
-/* What a training held back calls the text to write its label. */
+/* The validation file of a training has the text to write as its `label`. */
 START_TEST(targets_of_a_split_are_read)
 {
     tempdir_open(&dir);

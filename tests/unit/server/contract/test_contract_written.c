@@ -307,7 +307,8 @@ START_TEST(generate_tells_each_token_of_the_text)
 }
 END_TEST
 
-/* As the client of text-generation-inference sends its calls, nulls and all, to an address. */
+/* The Python client of text-generation-inference posts its calls to a bare address, with members
+ * that are null. */
 START_TEST(generate_is_answered_at_the_address_alone)
 {
     static const char body[] =

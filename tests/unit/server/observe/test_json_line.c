@@ -51,7 +51,7 @@ START_TEST(json_that_is_put_in_means_the_same_and_has_no_separators_of_lines)
 }
 END_TEST
 
-/* Of every size: the list is whole, or the line is as before and says so. */
+/* A list of any size is written whole, or json_line says no and leaves the line as it was. */
 START_TEST(a_list_is_put_in_whole_or_not_at_all)
 {
     static const char *const texts[] = {"a\"", "bc"};

@@ -46,7 +46,7 @@ START_TEST(writing_is_one_answer_of_many_steps)
 }
 END_TEST
 
-/* Those that came while the first token was computed are in the batch of the second. */
+/* Requests that come while the first token is computed join the batch of the second. */
 START_TEST(writing_of_several_requests_shares_its_steps)
 {
     struct stage stage;
