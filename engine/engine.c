@@ -369,7 +369,7 @@ static enum err_code open_pair(struct engine_model *model, const char *dir,
                                                   "attnd-stream answer with it");
     if (options->token_pruning != NULL && strcmp(options->token_pruning, "none") != 0)
         return err_set(err, ERR_UNSUPPORTED, "token_pruning: not of a model that writes texts");
-    if (options->class_prior != NULL)
+    if (options->class_prior != NULL && strcmp(options->class_prior, "natural") != 0)
         return err_set(err, ERR_UNSUPPORTED, "class_prior: not of a model that writes texts");
     if (choose(choice, options, err) || pair_spec_read(&source->spec, &target->spec, dir, err) ||
         pair_spec_read_settings(&source->spec, dir, &model->arena, err) ||
