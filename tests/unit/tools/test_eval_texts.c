@@ -107,7 +107,8 @@ START_TEST(eval_refuses_what_is_not_of_texts)
     open_fixture(&f);
     outcome_expect(EVAL(&f, f.list, "--explain"), 2, "",
                    "--explain is for models that answer a label of each input; ");
-    outcome_expect(EVAL(&f, f.list, "--calibrate"), 2, "", "not of a model that writes texts");
+    outcome_expect(EVAL(&f, f.list, "--calibrate"), 2, "",
+                   "--calibrate is for models that answer a label of each input; ");
     outcome_expect(EVAL(&f, f.list, "--label-field", "right"), 2, "", "right");
     outcome_expect(EVAL(&f, "tests/data/examples", "--json"), 2, "",
                    "texts to write are read of a list");
