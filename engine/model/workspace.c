@@ -129,7 +129,6 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
         take(w, &w->y, tokens, w->hidden_stride, err) ||
         take(w, &w->z, tokens, w->hidden_stride, err) ||
         take(w, &w->context, tokens, w->context_stride, err) ||
-        take(w, &w->mlp, tokens, w->mlp_stride, err) ||
         (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)))
         return err->code;
     return take_head(w, spec, err);
@@ -204,6 +203,12 @@ bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_back
            attention_bf16_runnable(spec_head_width(spec));
 }
 
+/* Returns true if the MLP's second product reads the matrix of the first one where it lies. */
+static bool reads_mlp_in_place(const struct spec *spec, const struct linear_backend *encoder)
+{
+    return reads_in_place(encoder) && !spec->is_gated;
+}
+
 /* `floats`: a member's scratch for the kernel of attention. */
 static enum err_code take_scratch(struct workspace *w, const struct spec *spec, size_t floats,
                                   struct err *err)
@@ -216,8 +221,11 @@ static enum err_code take_scratch(struct workspace *w, const struct spec *spec, 
         .rows_at = capture_block(spec, w->tokens_max),
         .relative_at = capture,
         .each = capture + relative_floats(spec, w->tokens_max, spec->heads)};
-    if (take(w, &w->capture_scratch.floats, members, w->capture_scratch.each, err))
-        return err->code;
+    /* Its pages are taken by the first explanation: most workers make none. */
+    w->capture_scratch.floats =
+        arena_alloc(&w->arena, members * w->capture_scratch.each * sizeof(float));
+    if (w->capture_scratch.floats == NULL)
+        return err_no_memory(err, members * w->capture_scratch.each * sizeof(float));
     return take(w, &w->scratch.floats, members, w->scratch.each, err);
 }
 
@@ -236,11 +244,16 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     if (!is_bf16 && w->attends_by_tiles)
         floats = larger(floats, parts_scratch(spec, w->tokens_max));
     w->qkv_stride = operand_stride(3 * (size_t)spec_heads_width(spec), bytes) / bytes;
-    void *qkv = arena_alloc_array(&w->arena, w->tokens_max, w->qkv_stride * bytes);
+    size_t row = w->qkv_stride * bytes, mlp = w->mlp_stride * sizeof(float);
+    const bool apart = reads_mlp_in_place(spec, encoder);
+    void *qkv = arena_alloc_array(&w->arena, w->tokens_max, apart ? row : larger(row, mlp));
     if (qkv == NULL)
-        return err_no_memory(err, w->tokens_max * w->qkv_stride * bytes);
+        return err_no_memory(err, w->tokens_max * larger(row, mlp));
+    if (apart && take(w, &w->mlp, w->tokens_max, w->mlp_stride, err))
+        return err->code;
     w->qkv = is_bf16 ? NULL : qkv;
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
+    w->mlp = apart ? w->mlp : qkv;
     return take_scratch(w, spec, floats, err);
 }
 
@@ -351,10 +364,12 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
     enum { SMALL_BYTES = 64 * 1024, POOL_MEMBER_BYTES = 4096 }; /* lines of the arena; the pool */
     const size_t hidden = operand_stride(spec->hidden, sizeof(float));
     const size_t activated = operand_stride(spec->intermediate, sizeof(float));
-    const size_t mlp =
-        spec->is_gated ? operand_stride(mlp_columns(spec), sizeof(float)) + activated : activated;
+    const size_t mlp = operand_stride(mlp_columns(spec), sizeof(float));
     const size_t context = operand_stride(spec_heads_width(spec), sizeof(float));
     const size_t qkv = operand_stride(3 * (size_t)spec_heads_width(spec), sizeof(float));
+    const size_t products = reads_mlp_in_place(spec, encoder)
+                                ? qkv + mlp
+                                : larger(qkv, mlp) + (spec->is_gated ? activated : 0);
     const size_t merging =
         spec->stage > 0 ? operand_stride(merging_columns(spec), sizeof(float)) : 0;
     const size_t parts = operand_parts_stride(spec->hidden) +
@@ -384,7 +399,7 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
                            relative_floats(spec, tokens, spec->heads);
     const size_t pruning =
         spec->token_pruning.full_layers > 0 ? sizeof(unsigned) + threads * sizeof(float) : 0;
-    return tokens * (3 * hidden + context + mlp + qkv + operands + merging + pruning) +
+    return tokens * (3 * hidden + context + products + operands + merging + pruning) +
            (most_rows(spec, tokens) + 1) * ((is_last(spec) ? head : 0) + map) + moves +
            embedded_floats(spec, tokens) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES + sentence;

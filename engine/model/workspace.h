@@ -106,7 +106,8 @@ struct workspace {
     bool attends_by_tiles; /* like the encoder's products: in bf16 by attention_amx, in fp32 by
                               attention_parts.h where that is faster */
     float *context;        /* [T, A] attention's output */
-    float *mlp;            /* [T, F]; [T, 2 F] before a gate */
+    float *mlp;            /* [T, F]; [T, 2 F] before a gate. It lies in the memory of qkv, which
+                              is used no more then, unless it is an operand */
     float *gated;          /* [T, F] behind the gate; NULL: there is none */
 
     /* Operands of the linear layers, in their precision; in fp32 they are the matrices above. */
@@ -117,7 +118,8 @@ struct workspace {
     struct operand activated; /* [T, F] mlp or gated */
 
     struct member_scratch scratch;         /* keeps nothing; a matrix of one head */
-    struct member_scratch capture_scratch; /* keeps probabilities; a matrix of each head */
+    struct member_scratch capture_scratch; /* keeps probabilities; a matrix of each head. Not
+                                              zeroed: only explanations use its pages */
 
     float *cls;         /* [rows, larger of spec_features and the hidden size] */
     float *pooled;      /* [rows, spec_features] */
