@@ -139,10 +139,11 @@ static size_t head_bytes(const struct engine_model *model)
 {
     const struct neighbours *examples = &model->stacks[0].spec.policy.ood.neighbours;
     const struct ngram_table *table = &model->ngrams;
-    size_t numbers = examples->count * examples->width;
-    if (table->weight != NULL)
-        numbers += ((size_t)table->reading.rows + 1) * table->labels;
-    return numbers * sizeof(float);
+    size_t bytes = examples->count * examples->width * sizeof(float);
+    if (table->bias != NULL)
+        bytes +=
+            (table->reading.rows * sizeof *table->halves + sizeof *table->bias) * table->labels;
+    return bytes;
 }
 
 /* Texts of the vocabulary. */
@@ -296,7 +297,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->views = is_text ? 0 : spec->image_reading.views;
     info->full_layers = spec->token_pruning.full_layers;
     info->token_share = spec->token_pruning.share;
-    info->ngram_rows = model->ngrams.weight != NULL ? model->ngrams.reading.rows : 0;
+    info->ngram_rows = model->ngrams.bias != NULL ? model->ngrams.reading.rows : 0;
     info->parameters = model->stacks[0].weights.parameters;
     info->weight_bytes = weights_bytes(&model->stacks[0].weights, spec);
     for (unsigned i = 1; i < model->stack_count; i++)

@@ -294,7 +294,7 @@ static enum err_code find_phrases(const struct engine_model *model,
                                   struct arena *arena, struct explanation *out, struct err *err)
 {
     struct ngram_phrase phrases[EXPLANATION_SPANS];
-    out->has_phrases = model->ngrams.weight != NULL;
+    out->has_phrases = model->ngrams.bias != NULL;
     if (!out->has_phrases ||
         ngram_table_phrases(&model->ngrams, source->bytes, source->len, label, arena, phrases,
                             EXPLANATION_SPANS, &out->phrase_count, err))
@@ -329,7 +329,7 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
 
 size_t engine_phrases_bytes(const struct engine_model *model, size_t len)
 {
-    return model->ngrams.weight == NULL ? 0 : ngram_table_phrases_bytes(&model->ngrams, len);
+    return model->ngrams.bias == NULL ? 0 : ngram_table_phrases_bytes(&model->ngrams, len);
 }
 
 enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,

@@ -40,7 +40,7 @@ static enum err_code take_evidence(const struct ngram_table *table,
                                    const struct pipeline_text *text, struct arena *arena,
                                    struct engine_input *out, struct err *err)
 {
-    if (table->weight == NULL)
+    if (table->bias == NULL)
         return ERR_OK;
     float *evidence = arena_alloc_array(arena, table->labels, sizeof *evidence);
     if (evidence == NULL)
@@ -51,7 +51,7 @@ static enum err_code take_evidence(const struct ngram_table *table,
 
 static size_t evidence_bytes(const struct ngram_table *table, size_t len)
 {
-    if (table->weight == NULL)
+    if (table->bias == NULL)
         return 0;
     return table->labels * sizeof(float) + ngrams_list_bytes(&table->reading, len);
 }

@@ -49,6 +49,19 @@ static void count_linear(const struct spec *spec, const struct linear_backend *e
         }
 }
 
+/* Returns the numbers that the word embedding saves by its 16 bits: half of them. */
+static size_t saved_numbers(const struct spec *spec, const struct checkpoint *checkpoint)
+{
+    struct tensor_walk walk = {.spec = spec, .head = spec->head};
+    for (struct tensor_row row; family_tensors_next(&walk, &row);) {
+        const struct tensor_info *info = family_tensors_find(
+            &row, checkpoint, spec->head == HEAD_EMBEDDING ? spec->family : NULL);
+        if (row.field == TENSOR_WORD && info != NULL && info->bytes < info->count * sizeof(float))
+            return info->count / 2;
+    }
+    return 0;
+}
+
 /* Counts every number of the file, and of an embedding's Dense, as fp32, but the linear layers of
  * the blocks in their precision, with rows as it holds them; a part for whole panels and what is
  * kept beside them (scales, the arena's blocks). target: the decoder of a model that writes, or
@@ -69,6 +82,7 @@ static size_t weight_bytes(const struct spec *spec, const struct spec *target,
     }
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
+    numbers -= saved_numbers(spec, checkpoint);
     linear = linear < numbers ? linear : numbers;
     if (spec->sentence != NULL)
         numbers += sentence_modules_numbers(spec->sentence);

@@ -290,6 +290,16 @@ enum err_code checkpoint_read_f32(const struct checkpoint *checkpoint,
     return ERR_OK;
 }
 
+enum err_code checkpoint_read_halves(const struct checkpoint *checkpoint,
+                                     const struct tensor_info *info, size_t first, size_t count,
+                                     uint16_t *out, struct err *err)
+{
+    const struct shard *shard = shard_of(checkpoint, info);
+    if (safetensors_read_halves(shard->file, info, first, count, out, err))
+        return name_tensor(shard, info, err);
+    return ERR_OK;
+}
+
 unsigned checkpoint_file_of(const struct checkpoint *checkpoint, const struct tensor_info *info)
 {
     return (unsigned)(shard_of(checkpoint, info) - checkpoint->shards);

@@ -21,13 +21,16 @@ size_t checkpoint_count(const struct checkpoint *checkpoint);
 const struct tensor_info *checkpoint_at(const struct checkpoint *checkpoint, size_t index);
 const struct tensor_info *checkpoint_find(const struct checkpoint *checkpoint, const char *name);
 
-/* Same as safetensors_check_f32 and safetensors_read_f32, in the shard that holds the tensor;
+/* Same as safetensors_check_f32, _read_f32 and _read_halves, in the shard that holds the tensor;
  * errors name file and tensor. */
 enum err_code checkpoint_check_f32(const struct checkpoint *checkpoint,
                                    const struct tensor_info *info, struct err *err);
 enum err_code checkpoint_read_f32(const struct checkpoint *checkpoint,
                                   const struct tensor_info *info, size_t first, size_t count,
                                   float *out, struct err *err);
+enum err_code checkpoint_read_halves(const struct checkpoint *checkpoint,
+                                     const struct tensor_info *info, size_t first, size_t count,
+                                     uint16_t *out, struct err *err);
 
 /* Index of the file that holds the tensor. File and offset are its place in the checkpoint. */
 unsigned checkpoint_file_of(const struct checkpoint *checkpoint, const struct tensor_info *info);

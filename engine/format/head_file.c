@@ -309,18 +309,18 @@ enum err_code head_file_ngrams(const struct head_file *file, struct ngram_table 
     if (file->ngrams == NULL)
         return ERR_OK;
     const size_t rows = file->ngrams->shape[0], numbers = rows * file->labels;
-    float *weight = arena_alloc_array(arena, numbers, sizeof *weight);
+    uint16_t *weight = arena_alloc_array(arena, numbers, sizeof *weight);
     float *bias = arena_alloc_array(arena, file->labels, sizeof *bias);
     if (weight == NULL || bias == NULL)
         return err_no_memory(err, numbers * sizeof *weight);
-    out->weight = weight;
+    out->halves = weight;
     out->bias = bias;
     out->reading.rows = (uint32_t)rows;
     if (take_number(file, "ngrams.characters", NGRAM_CHARACTERS_MAX, &out->reading.characters,
                     err) ||
         take_number(file, "ngrams.key_lines", NGRAM_LINES_MAX, &out->reading.key_lines, err) ||
         take_words(file, &out->reading, arena, err) || take_scale(file, &out->scale, err) ||
-        safetensors_read_f32(file->tensors, file->ngrams, 0, numbers, weight, err))
+        safetensors_read_halves(file->tensors, file->ngrams, 0, numbers, weight, err))
         return err->code;
     return safetensors_read_f32(file->tensors, file->ngram_bias, 0, file->labels, bias, err);
 }
@@ -402,7 +402,7 @@ static void add_matrix(struct writing *writing, const struct head_matrix *matrix
 static enum err_code add_ngrams(struct writing *writing, const struct ngram_table *table,
                                 struct err *err)
 {
-    if (table == NULL || table->weight == NULL)
+    if (table == NULL || table->bias == NULL)
         return ERR_OK;
     const struct ngram_reading *reading = &table->reading;
     const char *characters = arena_format(&writing->arena, "%u", reading->characters);
@@ -415,9 +415,17 @@ static enum err_code add_ngrams(struct writing *writing, const struct ngram_tabl
     tell(writing, "ngrams.key_lines", lines);
     tell(writing, "ngrams.key_words", words);
     tell(writing, "ngrams.scale", scale);
-    const size_t labels = table->labels;
+    const size_t labels = table->labels, numbers = reading->rows * labels;
+    const float *weight = table->weight;
+    if (weight == NULL) {
+        float *widened = arena_alloc_array(&writing->arena, numbers, sizeof *widened);
+        if (widened == NULL)
+            return err_no_memory(err, numbers * sizeof *widened);
+        ngram_table_read(table, 0, numbers, widened);
+        weight = widened;
+    }
     add(writing,
-        (struct tensor_out){"ngrams.weight", DTYPE_F16, 2, {reading->rows, labels}, table->weight});
+        (struct tensor_out){"ngrams.weight", DTYPE_F16, 2, {reading->rows, labels}, weight});
     add(writing, (struct tensor_out){"ngrams.bias", DTYPE_F32, 1, {labels}, table->bias});
     return ERR_OK;
 }

@@ -489,6 +489,21 @@ enum err_code safetensors_read_f32(const struct safetensors *file, const struct 
     return ERR_OK;
 }
 
+enum err_code safetensors_read_halves(const struct safetensors *file,
+                                      const struct tensor_info *info, size_t first, size_t count,
+                                      uint16_t *out, struct err *err)
+{
+    const uint16_t exponent = info->dtype == DTYPE_F16 ? 0x7C00 : 0x7F80;
+    assert(info->dtype == DTYPE_F16 || info->dtype == DTYPE_BF16);
+    assert(first <= info->count && count <= info->count - first);
+    if (read_exactly(file->fd, out, count * sizeof *out, info->offset + first * sizeof *out, err))
+        return err->code;
+    for (size_t i = 0; i < count; i++)
+        if ((out[i] & exponent) == exponent)
+            return err_set(err, ERR_UNSUPPORTED, "number %zu is not finite", first + i);
+    return ERR_OK;
+}
+
 enum err_code safetensors_read_as(const struct safetensors *file, const struct tensor_info *info,
                                   enum dtype dtype, void *out, struct err *err)
 {

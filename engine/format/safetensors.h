@@ -88,6 +88,11 @@ enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *
 enum err_code safetensors_read_f32(const struct safetensors *file, const struct tensor_info *info,
                                    size_t first, size_t count, float *out, struct err *err);
 
+/* The same for a tensor of F16 or BF16, in its own 16 bits a number. */
+enum err_code safetensors_read_halves(const struct safetensors *file,
+                                      const struct tensor_info *info, size_t first, size_t count,
+                                      uint16_t *out, struct err *err);
+
 /* Reads the bytes of a whole tensor, unconverted and unchecked, into out[bytes]. ERR_UNSUPPORTED if
  * it has another dtype than `dtype`; ERR_IO. */
 enum err_code safetensors_read_as(const struct safetensors *file, const struct tensor_info *info,

@@ -32,7 +32,7 @@ void embed_token(const struct spec *spec, const struct weights *weights, float *
                  unsigned position)
 {
     const size_t width = spec_embedding(spec);
-    memcpy(x, weights->word + (size_t)id * width, width * sizeof *x);
+    word_table_read(&weights->word, (size_t)id * width, width, x);
     for (size_t i = 0; spec->embedding_scale > 0 && i < width; i++)
         x[i] *= spec->embedding_scale;
     if (weights->position != NULL)

@@ -1,10 +1,11 @@
 #include "engine/model/head_parts.h"
 
+#include "engine/format/safetensors.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- examples ---- */
 
@@ -66,7 +67,7 @@ static enum err_code read_parts(const struct spec *spec, const struct head_file 
         return err_prefix(err, "%s: ", HEAD_FILE_NAME);
     if (parts->matrix.weight != NULL && head_parts_check_means(spec, file, err))
         return err->code;
-    if (parts->ngrams.weight != NULL && spec->family->kind != ENGINE_TEXT)
+    if (parts->ngrams.bias != NULL && spec->family->kind != ENGINE_TEXT)
         return err_set(err, ERR_UNSUPPORTED,
                        HEAD_FILE_NAME ": n-grams are of texts, and %s reads "
                                       "images",
@@ -131,13 +132,29 @@ enum err_code head_parts_classify(struct weights *weights, const struct spec *sp
 
 /* ---- memory ---- */
 
-/* Two bytes of the file become four; the room of its other tensors is enough for alignment. */
+/* Counts a tensor of the head's file as it is held: of the examples the features, in fp32, and the
+ * classifier, once more where its columns are packed. */
+static size_t held_bytes(const struct tensor_info *info)
+{
+    if (strcmp(info->name, "bank.features") == 0)
+        return info->count * sizeof(float);
+    if (strncmp(info->name, "bank.", strlen("bank.")) == 0)
+        return 0;
+    return strncmp(info->name, "head.", strlen("head.")) == 0 ? 3 * info->bytes : info->bytes;
+}
+
 size_t head_parts_bytes(const char *dir)
 {
+    enum { SMALL_BYTES = 64 * 1024 }; /* the arena's blocks, and metadata */
     char path[PATH_MAX];
-    struct stat file;
+    struct safetensors *file;
+    struct err err = {0};
+    size_t bytes = SMALL_BYTES;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, HEAD_FILE_NAME) >= sizeof path ||
-        stat(path, &file) != 0)
+        safetensors_open(&file, path, &err))
         return 0;
-    return 2 * (size_t)file.st_size;
+    for (size_t i = 0; i < safetensors_count(file); i++)
+        bytes += held_bytes(safetensors_at(file, i));
+    safetensors_close(file);
+    return bytes;
 }

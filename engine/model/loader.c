@@ -33,7 +33,8 @@ enum { CHUNK_FLOATS = 64 * 1024 };
 /* The destination of tensors: a table in memory or the rows of a linear. */
 struct load_target {
     float *table;
-    struct linear *linear; /* NULL for a table */
+    uint16_t *halves;      /* a table that keeps the file's 16 bits a number */
+    struct linear *linear; /* NULL for both */
     const struct tensor_info *parts[LOADER_PARTS_MAX];
     const struct tensor_info *scale; /* factors of the linear's outputs; NULL: none */
     size_t multiplied;               /* number of first outputs that have `factor` */
@@ -122,15 +123,28 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-enum err_code loader_add_table(struct loader *loader, const struct tensor_info *info, float *out,
-                               struct err *err)
+/* Adds a table, whose target has its place. */
+static enum err_code add_table(struct loader *loader, const struct tensor_info *info,
+                               const struct load_target *target, struct err *err)
 {
-    if (add_target(loader, &(struct load_target){.table = out, .parts = {info}}, err))
+    if (add_target(loader, target, err))
         return err->code;
     for (size_t first = 0; first < info->count; first += CHUNK_FLOATS)
         if (add_chunk(loader, info, first, first, smaller(info->count - first, CHUNK_FLOATS), err))
             return err->code;
     return ERR_OK;
+}
+
+enum err_code loader_add_table(struct loader *loader, const struct tensor_info *info, float *out,
+                               struct err *err)
+{
+    return add_table(loader, info, &(struct load_target){.table = out, .parts = {info}}, err);
+}
+
+enum err_code loader_add_halves(struct loader *loader, const struct tensor_info *info,
+                                uint16_t *out, struct err *err)
+{
+    return add_table(loader, info, &(struct load_target){.halves = out, .parts = {info}}, err);
 }
 
 /* Returns the rows of a chunk: about CHUNK_FLOATS numbers, in whole groups, at least one group. */
@@ -277,6 +291,9 @@ static enum err_code load_chunk(const struct loader *loader, const struct load_c
                                 struct lane *lane)
 {
     const struct load_target *target = &loader->targets[chunk->target];
+    if (target->halves != NULL)
+        return checkpoint_read_halves(loader->checkpoint, target->parts[0], chunk->first,
+                                      chunk->count, target->halves + chunk->first, &lane->err);
     if (target->linear == NULL)
         return checkpoint_read_f32(loader->checkpoint, target->parts[0], chunk->first, chunk->count,
                                    target->table + chunk->first, &lane->err);

@@ -2,6 +2,7 @@
  *
  *     loader_init(&loader, checkpoint);
  *     loader_add_table(&loader, info, table, &err);              // into memory, unchanged
+ *     loader_add_halves(&loader, info, halves, &err);            // the same, of 16 bits a number
  *     loader_add_matrix(&loader, &linear, parts, 3, &err);       // into a linear, row by row
  *     loader_scale(&loader, &linear, scale);                     // whose outputs are multiplied
  *     loader_multiply(&loader, &linear, 64, 0.5f);               // the first 64 by one number
@@ -21,6 +22,7 @@
 #include "engine/tensor/linear/linear.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { LOADER_PARTS_MAX = 3 };
 
@@ -39,6 +41,10 @@ void loader_deinit(struct loader *loader);
 /* Plans to read the whole tensor into out[info->count]. */
 enum err_code loader_add_table(struct loader *loader, const struct tensor_info *info, float *out,
                                struct err *err);
+
+/* The same for a tensor of DTYPE_F16 or DTYPE_BF16, in its own 16 bits a number. */
+enum err_code loader_add_halves(struct loader *loader, const struct tensor_info *info,
+                                uint16_t *out, struct err *err);
 
 /* Plans to fill an allocated linear with the rows of parts[0], then parts[1], ... and to open it.
  * Together the parts have exactly its rows. */

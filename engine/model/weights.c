@@ -4,6 +4,7 @@
  * one linear layer, side by side. */
 #include "engine/model/weights.h"
 
+#include "engine/base/half.h"
 #include "engine/model/bias/reach.h"
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
@@ -199,6 +200,29 @@ static enum err_code add_table(struct binder *binder, const struct tensor_info *
     return loader_add_table(&binder->loader, info, *out, binder->err);
 }
 
+/* The word embedding keeps 16 bits a number if the checkpoint has no more. */
+static enum err_code add_words(struct binder *binder, const struct tensor_info *info,
+                               struct word_table *out)
+{
+    if (info->dtype != DTYPE_F16 && info->dtype != DTYPE_BF16)
+        return add_table(binder, info, &out->f32);
+    uint16_t *halves = arena_alloc(&binder->weights->arena, info->count * sizeof *halves);
+    if (halves == NULL)
+        return err_no_memory(binder->err, info->count * sizeof *halves);
+    *(info->dtype == DTYPE_F16 ? &out->f16 : &out->bf16) = halves;
+    return loader_add_halves(&binder->loader, info, halves, binder->err);
+}
+
+void word_table_read(const struct word_table *table, size_t first, size_t count, float *out)
+{
+    if (table->f16 != NULL)
+        half_f16_to_f32(out, table->f16 + first, count);
+    else if (table->bf16 != NULL)
+        half_bf16_to_f32(out, table->bf16 + first, count);
+    else
+        memcpy(out, table->f32 + first, count * sizeof *out);
+}
+
 /* Returns the factor of the queries. It stands for that of the scores: the root of the number of
  * their terms, and the root of a head's width where the attention kernel divides by it and the
  * family does not, or the other way round. */
@@ -292,6 +316,8 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
     case TENSOR_TABLE:
         if (row->field == TENSOR_OUTPUT_BIAS)
             return loader_add_table(&binder->loader, info, linear->bias, binder->err);
+        if (row->field == TENSOR_WORD)
+            return add_words(binder, info, place);
         break;
     }
     return add_table(binder, info, place);
@@ -522,10 +548,21 @@ static enum err_code fill_sines(struct weights *weights, const struct spec *spec
 }
 
 /* The decoder of a masked-language-model head multiplies by the word embedding. */
-static void tie_decoder(struct weights *weights, const struct spec *spec)
+static enum err_code tie_decoder(struct weights *weights, const struct spec *spec, struct err *err)
 {
-    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE)
-        linear_fill(&weights->classifier, 0, spec->vocab_size, weights->word);
+    const size_t width = spec->hidden, step = 64 * (size_t)LINEAR_FILL_ROWS;
+    if (spec->head != HEAD_FILL && spec->head != HEAD_SPARSE)
+        return ERR_OK;
+    float *words = malloc(step * width * sizeof *words);
+    if (words == NULL)
+        return err_no_memory(err, step * width * sizeof *words);
+    for (size_t first = 0; first < spec->vocab_size; first += step) {
+        const size_t left = spec->vocab_size - first, count = left < step ? left : step;
+        word_table_read(&weights->word, first * width, count * width, words);
+        linear_fill(&weights->classifier, first, count, words);
+    }
+    free(words);
+    return ERR_OK;
 }
 
 enum err_code weights_check(const struct spec *spec, const struct checkpoint *checkpoint,
@@ -548,7 +585,9 @@ enum err_code weights_open_target(struct weights *out, const struct spec *spec,
                                   const struct linear_backend *other, unsigned threads,
                                   struct err *err)
 {
-    *out = (struct weights){.word = spec_shares_words(spec) ? source->word : NULL};
+    *out = (struct weights){0};
+    if (spec_shares_words(spec))
+        out->word = source->word;
     arena_init(&out->arena);
     bool *bound = calloc(checkpoint_count(checkpoint) + 1, sizeof *bound);
     if (bound == NULL)
@@ -565,10 +604,9 @@ enum err_code weights_open_target(struct weights *out, const struct spec *spec,
         fit_positions(out, spec, err) || expand_windows(out, spec, err) ||
         expand_bias(out, spec, err) || expand_causal(out, spec, err) ||
         expand_reaches(out, spec, err) || fill_rotary(out, spec, err) ||
-        fill_sines(out, spec, err) || make_relative(&binder, threads))
+        fill_sines(out, spec, err) || make_relative(&binder, threads) ||
+        tie_decoder(out, spec, err))
         weights_close(out, spec);
-    else
-        tie_decoder(out, spec);
     loader_deinit(&binder.loader);
     free(bound);
     return err->code;

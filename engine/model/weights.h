@@ -60,9 +60,17 @@ struct layer {
     struct global_projections global; /* projections of a global token */
 };
 
+/* The word embedding [vocab_size, E], the largest table: with the 16 bits a number that the
+ * checkpoint has, or in fp32. The numbers are the same. */
+struct word_table {
+    float *f32;    /* else NULL */
+    uint16_t *f16; /* else NULL */
+    uint16_t *bf16;
+};
+
 /* Fields that the family does not have stay zero. */
 struct weights {
-    float *word;                     /* [vocab_size, E] */
+    struct word_table word;
     float *position;                 /* [positions, E] or [patches + specials, D]; NULL: none */
     float *registers;                /* [registers, D] */
     float *token_type;               /* [token_types, E] */
@@ -107,6 +115,9 @@ enum err_code weights_open_target(struct weights *out, const struct spec *spec,
                                   const struct linear_backend *other, unsigned threads,
                                   struct err *err);
 void weights_close(struct weights *weights, const struct spec *spec);
+
+/* Writes the numbers [first, first + count) of the table to out[count]. Threads: any number. */
+void word_table_read(const struct word_table *table, size_t first, size_t count, float *out);
 
 /* Bytes of all weights in memory. */
 size_t weights_bytes(const struct weights *weights, const struct spec *spec);

@@ -1,18 +1,39 @@
 #include "engine/ngrams/ngram_table.h"
 
+#include "engine/base/half.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { CHUNK = 64 }; /* labels of a row that are read at a time */
+
+void ngram_table_read(const struct ngram_table *table, size_t first, size_t count, float *out)
+{
+    if (table->weight != NULL)
+        memcpy(out, table->weight + first, count * sizeof *out);
+    else
+        half_f16_to_f32(out, table->halves + first, count);
+}
+
+/* evidence += value * the row of W */
+static void add_row(const struct ngram_table *table, size_t row, float value, float *evidence)
+{
+    float weights[CHUNK];
+    for (unsigned first = 0; first < table->labels; first += CHUNK) {
+        const unsigned left = table->labels - first, count = left < CHUNK ? left : CHUNK;
+        ngram_table_read(table, row * table->labels + first, count, weights);
+        for (unsigned c = 0; c < count; c++)
+            evidence[first + c] += value * weights[c];
+    }
+}
 
 void ngram_table_add_up(const struct ngram_table *table, const struct ngram_list *list,
                         float *evidence)
 {
     memcpy(evidence, table->bias, table->labels * sizeof *evidence);
-    for (size_t i = 0; i < list->count; i++) {
-        const float *row = table->weight + (size_t)list->entries[i].row * table->labels;
-        for (unsigned c = 0; c < table->labels; c++)
-            evidence[c] += list->entries[i].value * row[c];
-    }
+    for (size_t i = 0; i < list->count; i++)
+        add_row(table, list->entries[i].row, list->entries[i].value, evidence);
 }
 
 enum err_code ngram_table_evidence(const struct ngram_table *table, const char *text, size_t len,
@@ -60,12 +81,14 @@ static void take_shares(void *context, const struct ngram *ngram)
         bsearch(&key, list->entries + first, end - first, sizeof key, by_row);
     /* The row's evidence for the label, less the mean over all labels. */
     const struct ngram_table *table = shares->table;
-    const float *weights = table->weight + (size_t)ngram->row * table->labels;
-    double mean = 0;
-    for (unsigned c = 0; c < table->labels; c++)
-        mean += (double)weights[c] / table->labels;
-    const double evidence = (double)entry->value * ((double)weights[shares->label] - mean) /
-                            entry->often / ngram->words;
+    double mean = 0, own = 0;
+    for (unsigned c = 0; c < table->labels; c++) {
+        float weight;
+        ngram_table_read(table, (size_t)ngram->row * table->labels + c, 1, &weight);
+        mean += (double)weight / table->labels;
+        own = c == shares->label ? (double)weight : own;
+    }
+    const double evidence = (double)entry->value * (own - mean) / entry->often / ngram->words;
     for (unsigned i = 0; i < ngram->words; i++, shares->count++)
         if (shares->words != NULL)
             shares->words[shares->count] = (struct share){ngram->start[i], ngram->end[i], evidence};

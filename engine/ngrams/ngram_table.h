@@ -15,10 +15,14 @@
 struct ngram_table {
     struct ngram_reading reading;
     unsigned labels;
-    const float *weight; /* [reading.rows, labels]; NULL: there is no table */
-    const float *bias;   /* [labels] */
+    const float *weight;    /* [reading.rows, labels] W; NULL: halves has it */
+    const uint16_t *halves; /* W in binary16, as files have it */
+    const float *bias;      /* [labels]; NULL: there is no table */
     double scale;        /* factor of weight and bias, applied after they were fitted */
 };
+
+/* Writes the numbers [first, first + count) of W to out[count]. */
+void ngram_table_read(const struct ngram_table *table, size_t first, size_t count, float *out);
 
 /* Computes evidence [labels] from the n-grams of a text. */
 void ngram_table_add_up(const struct ngram_table *table, const struct ngram_list *list,

@@ -117,7 +117,7 @@ static enum err_code choose_bank(struct head_bank *out, const struct calibrate *
 {
     const struct dataset *texts = how->known != NULL ? how->known_data : how->assessment->dataset;
     struct ngram_rows rows;
-    if (kept->ngrams.weight == NULL || texts == NULL)
+    if (kept->ngrams.bias == NULL || texts == NULL)
         return choose_from(out, how, kept, how->known_ngrams, arena, err);
     if (!ngram_rows_open(&rows, &kept->ngrams.reading, texts, err))
         choose_from(out, how, kept, rows.lists, arena, err);

@@ -47,7 +47,7 @@ static enum err_code read_head(struct fit *fit, struct err *err)
         return err->code;
     fit->matrix = parts.matrix;
     fit->table = parts.ngrams;
-    if (fit->table.weight != NULL && fit->bank.count > 0 && fit->bank.ngrams == NULL)
+    if (fit->table.bias != NULL && fit->bank.count > 0 && fit->bank.ngrams == NULL)
         return err_set(err, ERR_UNSUPPORTED,
                        "it has a table of n-grams, and its examples have none: choose them anew "
                        "with attnd-eval --calibrate --examples");
@@ -197,7 +197,7 @@ enum err_code fit_features(struct fit *fit, const struct fit_progress *progress,
                                            .features = true,
                                            .progress = progress->call,
                                            .context = progress->context};
-    const bool has_table = fit->table.weight != NULL;
+    const bool has_table = fit->table.bias != NULL;
     if (evaluation_run(&fit->evaluation, fit->model, &fit->dataset, &how, err) ||
         (has_table && ngram_rows_open(&fit->ngrams, &fit->table.reading, &fit->dataset, err)))
         return err_prefix(err, "%s: ", fit->options.data);

@@ -129,7 +129,7 @@ static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out,
     }
     /* With a table of n-grams the rows cannot tell, since the table is sure of what it learnt. But
      * its scale grew by the same factor as the head's logits (fit_ngrams). */
-    if (!fit->adds && fit->table.weight != NULL)
+    if (!fit->adds && fit->table.bias != NULL)
         sharper = fit->new_table.scale / fit->table.scale;
     else if (!fit->adds)
         sharper = temperature_of(fit, fit->rows.after, fit->labels.count, items) /

@@ -164,11 +164,13 @@ static enum err_code make_table(const struct columns *columns, double scale, str
     float *bias = arena_alloc_array(&fit->arena, labels, sizeof *bias);
     if (weight == NULL || bias == NULL)
         return err_no_memory(err, old->reading.rows * (size_t)labels * sizeof *weight);
-    for (size_t r = 0; r < old->reading.rows; r++)
+    for (size_t r = 0; r < old->reading.rows; r++) {
+        float *row = weight + r * labels;
+        ngram_table_read(old, r * known, known, row);
         for (unsigned c = 0; c < labels; c++)
-            weight[r * labels + c] =
-                c < known ? again * old->weight[r * known + c]
-                          : by * columns->weight[r * columns->new_labels + c - known];
+            row[c] = c < known ? again * row[c]
+                               : by * columns->weight[r * columns->new_labels + c - known];
+    }
     for (unsigned c = 0; c < labels; c++)
         bias[c] = c < known ? again * old->bias[c] : by * columns->bias[c - known];
     fit->new_table = (struct ngram_table){
@@ -183,7 +185,7 @@ enum err_code fit_ngrams(struct fit *fit, struct err *err)
     double scale = fit->table.scale;
     struct thread_pool *pool;
     struct columns columns;
-    if (fit->table.weight == NULL)
+    if (fit->table.bias == NULL)
         return ERR_OK;
     if (open_columns(&columns, fit, err))
         goto out;

@@ -322,7 +322,7 @@ static enum err_code keep_ngrams(struct pruning *pruning, struct train_options *
     if (head_parts_open(&pruning->spec, pruning->options->train.model, &parts, &pruning->arena,
                         err))
         return err->code;
-    if (parts.ngrams.weight == NULL)
+    if (parts.ngrams.bias == NULL)
         return ERR_OK;
     options->ngrams = reading->characters;
     options->ngram_lines = reading->key_lines;

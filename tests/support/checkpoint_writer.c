@@ -2,6 +2,7 @@
 
 #include "tests/support/numbers.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,20 +48,31 @@ void checkpoint_writer_add(struct checkpoint_writer *writer, const char *name, s
         return;
     if (is(writer->misshape, name))
         d0++;
+    const bool is_halved = is(writer->halved, name);
     size_t count = d0 * (d1 > 0 ? d1 : 1), start = writer->count * sizeof(float);
+    if (is_halved)
+        count /= 2;
     writer->count += count;
     writer->data = realloc(writer->data, writer->count * sizeof(float));
     if (writer->data == NULL)
         abort();
     float *numbers = writer->data + writer->count - count;
     numbers_fill(numbers, count, 0.2f, (uint32_t)writer->count);
+    if (is_halved) { /* no exponent of a number below 1 is that of an infinity */
+        uint16_t *halves = (void *)numbers;
+        for (size_t i = 0; i < 2 * count; i++)
+            halves[i] = (uint16_t)(i * 2654435761u) & 0xBBFF;
+    }
     char shape[64];
     snprintf(shape, sizeof shape, d1 > 0 ? "[%zu,%zu]" : "[%zu]", d0, d1);
     writer->header_len += (size_t)snprintf(
         writer->header + writer->header_len, sizeof writer->header - writer->header_len,
         "%s\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}",
-        writer->header_len > 0 ? "," : "{", name, is(writer->mistype, name) ? "I32" : "F32", shape,
-        start, start + count * sizeof(float));
+        writer->header_len > 0 ? "," : "{", name,
+        is_halved                   ? writer->halved_dtype
+        : is(writer->mistype, name) ? "I32"
+                                    : "F32",
+        shape, start, start + count * sizeof(float));
     if (writer->header_len + 2 >= sizeof writer->header)
         abort();
 }

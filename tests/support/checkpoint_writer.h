@@ -14,6 +14,9 @@ struct checkpoint_writer {
     /* A tensor of this name is left out, or written with a shape or dtype of its own. NULL: none.
      */
     const char *leave_out, *misshape, *mistype;
+    /* A tensor of this name has 16 bits a number: of this dtype, "F16" or "BF16". Its numbers are
+     * then even in number, and lie two in a float of data. */
+    const char *halved, *halved_dtype;
 };
 
 void checkpoint_writer_open(struct checkpoint_writer *writer);

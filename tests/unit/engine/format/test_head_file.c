@@ -205,7 +205,7 @@ START_TEST(head_file_reads_the_table_of_ngrams_that_it_wrote)
                                       .bias = table_bias,
                                       .scale = 0.75};
     struct head_file *file;
-    struct ngram_table read;
+    struct ngram_table read, again;
     struct head_bank none;
     struct arena arena;
     struct err err = {0};
@@ -222,8 +222,15 @@ START_TEST(head_file_reads_the_table_of_ngrams_that_it_wrote)
     ck_assert_double_eq(read.scale, 0.75);
     ck_assert_uint_eq(read.reading.key_word_count, 2);
     ck_assert_str_eq(read.reading.key_words[1], "DATA RACE");
-    ck_assert_mem_eq(read.weight, table_weight, sizeof table_weight);
+    float weight[TABLE_ROWS * LABELS];
+    ngram_table_read(&read, 0, TABLE_ROWS * LABELS, weight);
+    ck_assert_mem_eq(weight, table_weight, sizeof table_weight);
     ck_assert_mem_eq(read.bias, table_bias, sizeof table_bias);
+    head_file_close(file);
+    ck_assert(!head_file_write(dir.path, &(struct head_content){.ngrams = &read}, &err));
+    ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+    ck_assert_msg(!head_file_ngrams(file, &again, &arena, &err), "%s", err.text);
+    ck_assert_mem_eq(again.halves, read.halves, sizeof table_weight / 2);
     head_file_close(file);
     tempdir_close(&dir);
     arena_deinit(&arena);

@@ -1,5 +1,6 @@
 /* Small BERT checkpoints through weights_open with the oracle's linear layers, whose products with
  * unit vectors give the weights back exactly, however a backend lays them out. */
+#include "engine/base/half.h"
 #include "engine/model/weights.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/numbers.h"
@@ -131,12 +132,59 @@ START_TEST(weights_are_those_of_the_file_whatever_the_hidden_size)
         write_bert(hidden, sizes[i][1]);
         checkpoint_writer_finish(&writer);
         ck_assert_msg(load(1 + (unsigned)i % 3) == ERR_OK, "%s", err.text);
-        check_table(weights.word, "bert.embeddings.word_embeddings.weight", VOCAB * hidden);
+        check_table(weights.word.f32, "bert.embeddings.word_embeddings.weight", VOCAB * hidden);
         check_table(weights.embedding_norm.beta, "bert.embeddings.LayerNorm.bias", hidden);
         for (unsigned l = 0; l < LAYERS; l++)
             check_layer(&weights.layers[l], l, hidden);
         check_rows(&weights.classifier, 0, LABELS, "classifier");
         unload();
+        checkpoint_writer_close(&writer);
+    }
+}
+END_TEST
+
+/* Each dtype of 16 bits is kept as it is, and read as the same numbers. */
+START_TEST(weights_keep_the_halves_of_the_words)
+{
+    enum { HIDDEN = 48, COUNT = VOCAB * HIDDEN };
+    static const char name[] = "bert.embeddings.word_embeddings.weight";
+    static const char *const dtypes[] = {"F16", "BF16"};
+    float expected[COUNT], read[COUNT];
+    for (size_t i = 0; i < 2; i++) {
+        const char *dtype = dtypes[i];
+        write_bert(HIDDEN, 64);
+        writer.header_len = writer.count = 0;
+        writer.halved = name, writer.halved_dtype = dtype;
+        checkpoint_writer_bert(&writer, HIDDEN, LAYERS, 64, VOCAB, POSITIONS, LABELS);
+        checkpoint_writer_finish(&writer);
+        ck_assert_msg(load(1 + (unsigned)i) == ERR_OK, "%s", err.text);
+        const uint16_t *halves = (const void *)written(name);
+        ck_assert_ptr_null(weights.word.f32);
+        ck_assert_mem_eq(i == 0 ? weights.word.f16 : weights.word.bf16, halves, 2 * COUNT);
+        (i == 0 ? half_f16_to_f32 : half_bf16_to_f32)(expected, halves, COUNT);
+        word_table_read(&weights.word, HIDDEN, COUNT - HIDDEN, read);
+        ck_assert_mem_eq(read, expected + HIDDEN, (COUNT - HIDDEN) * sizeof *read);
+        unload();
+        checkpoint_writer_close(&writer);
+    }
+}
+END_TEST
+
+START_TEST(weights_names_a_number_of_the_words_that_is_not_finite)
+{
+    static const char name[] = "bert.embeddings.word_embeddings.weight";
+    static const uint16_t bad[] = {0x7C00, 0xFF80};
+    for (size_t i = 0; i < 2; i++) {
+        write_bert(48, 64);
+        writer.header_len = writer.count = 0;
+        writer.halved = name, writer.halved_dtype = i == 0 ? "F16" : "BF16";
+        checkpoint_writer_bert(&writer, 48, LAYERS, 64, VOCAB, POSITIONS, LABELS);
+        ((uint16_t *)(void *)written(name))[77] = bad[i];
+        checkpoint_writer_finish(&writer);
+        ck_assert_int_eq(load(2), ERR_UNSUPPORTED);
+        ck_assert_msg(strstr(err.text, name) != NULL && strstr(err.text, "number 77 is not finite"),
+                      "%s", err.text);
+        arena_deinit(&arena);
         checkpoint_writer_close(&writer);
     }
 }
@@ -269,7 +317,8 @@ END_TEST
 
 SUITE("weights", weights_names_both_shapes_of_a_tensor_of_four_dimensions,
       weights_counts_its_bytes_and_its_numbers,
-      weights_are_those_of_the_file_whatever_the_hidden_size,
+      weights_are_those_of_the_file_whatever_the_hidden_size, weights_keep_the_halves_of_the_words,
+      weights_names_a_number_of_the_words_that_is_not_finite,
       weights_names_a_number_that_is_not_finite_in_the_last_tensor,
       weights_names_the_tensor_and_index_of_a_bad_number_in_a_group_of_two_tensors,
       weights_tells_the_first_error_of_the_file_with_any_number_of_threads,
