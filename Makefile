@@ -250,7 +250,7 @@ fuzzers: $(FUZZERS)
 
 # Every call to the C library fails in turn, not a sample of them as in `make test`.
 torture: $(PROGRAMS) $(TORTURES)
-	@ATTND_TORTURE=all CK_TIMEOUT_MULTIPLIER=60 sh tests/run-units.sh $(TORTURES)
+	@ATTND_TORTURE=all CK_TIMEOUT_MULTIPLIER=12 sh tests/run-units.sh $(TORTURES)
 
 # The built-in page in a real Chromium; screenshots in $(BUILD)/browser. Two files of tests at a time:
 # much of their time is waiting. deploy/install-deps.sh browser installs what it needs.

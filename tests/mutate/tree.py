@@ -16,7 +16,7 @@ FILE_KB = 2 << 20
 COMPILE_SECONDS = 300
 
 PLAIN, COUNTED, SANITIZED = "build", "build-counted", "build-sanitized"
-TEST_SECONDS_TIMES = {PLAIN: "5", COUNTED: "10", SANITIZED: "10"}  # of a test's own minute: mutate.py has a limit, too
+TEST_SECONDS_TIMES = {PLAIN: "1", COUNTED: "2", SANITIZED: "2"}  # of a test's own five minutes: mutate.py has a limit, too
 FLAGS = {
     PLAIN: ["OPT=-O1", "SANITIZE=", "WERROR=-Werror"],  # a change that is warned of is none
     COUNTED: ["OPT=-O1", "SANITIZE=--coverage", "WERROR="],

@@ -110,7 +110,7 @@ static void drill_texts(const struct drill *how)
     drill_learning(how, &learning, files, 7);
 }
 
-/* The drill is cut in two, so that each has a minute. */
+/* The drill is cut in two, so that each ends in time. */
 START_TEST(a_text_model_is_trained_rightly_or_short_of_memory)
 {
     drill_texts(&(struct drill){.name = "learn texts, memory", .only = "malloc"});
