@@ -512,9 +512,12 @@ bool engine_text_is_longest(const struct engine_input *input, const struct engin
 struct engine_piece {
     unsigned index;
     int32_t id;
-    const char *text; /* [len] UTF-8, the arena's; engine_text_pieces: a special token's string */
+    const char *text; /* [len] UTF-8, the arena's */
     size_t len;
+    float probability; /* as engine_text has it */
     bool is_special;
+    const char *name; /* [name_len] of a special token: its string, the model's; else NULL */
+    size_t name_len;
 };
 /* The place in a text up to which its pieces are taken; zeros at first. */
 struct engine_pieces {

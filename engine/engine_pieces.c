@@ -64,30 +64,39 @@ out:
     return err->code;
 }
 
-/* Takes token pieces->next of ids. is_last: nothing that adds to the text follows it. */
-static enum err_code take_piece(const struct tokenizer *tokenizer, const int32_t *ids, bool is_last,
-                                struct engine_pieces *pieces, struct arena *arena,
+/* Takes token pieces->next of the text. is_last: nothing that adds to the text follows it. */
+static enum err_code take_piece(const struct tokenizer *tokenizer, const struct engine_text *text,
+                                bool is_last, struct engine_pieces *pieces, struct arena *arena,
                                 struct engine_piece *out, struct err *err)
 {
     const unsigned index = pieces->next++;
-    *out = (struct engine_piece){.index = index, .id = ids[index], .text = ""};
-    out->is_special = is_special(tokenizer, ids[index]);
-    return out->is_special && !is_last ? ERR_OK
-                                       : decode(tokenizer, ids, is_last, pieces, out, arena, err);
+    const struct token_string *string = tokenizer_string(tokenizer, text->ids[index]);
+    *out = (struct engine_piece){.index = index,
+                                 .id = text->ids[index],
+                                 .text = "",
+                                 .probability = text->probabilities[index]};
+    if (string != NULL && string->is_special) {
+        out->is_special = true;
+        out->name = string->text;
+        out->name_len = string->len;
+    }
+    return out->is_special && !is_last
+               ? ERR_OK
+               : decode(tokenizer, text->ids, is_last, pieces, out, arena, err);
 }
 
 enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
                                 struct arena *arena, struct engine_piece *out, bool *is_there,
                                 struct err *err)
 {
-    unsigned count;
     const struct tokenizer *tokenizer;
-    const int32_t *ids = engine_write_ids(result, &tokenizer, &count);
-    *is_there = pieces->next < count;
+    const struct engine_text text = engine_write_so_far(result, &tokenizer);
+    *is_there = pieces->next < text.count;
     if (!*is_there)
         return ERR_OK;
-    const bool is_last = result->is_done && is_last_of_text(tokenizer, ids, pieces->next, count);
-    return take_piece(tokenizer, ids, is_last, pieces, arena, out, err);
+    const bool is_last =
+        result->is_done && is_last_of_text(tokenizer, text.ids, pieces->next, text.count);
+    return take_piece(tokenizer, &text, is_last, pieces, arena, out, err);
 }
 
 size_t engine_pieces_bytes(const struct engine_input *input)
@@ -108,13 +117,8 @@ enum err_code engine_text_pieces(const struct engine_model *model, const struct 
         return err_no_memory(err, (text->count + 1u) * sizeof *pieces);
     for (unsigned t = 0; t < text->count; t++) {
         const bool is_last = is_last_of_text(tokenizer, text->ids, t, text->count);
-        if (take_piece(tokenizer, text->ids, is_last, &at, arena, &pieces[t], err))
+        if (take_piece(tokenizer, text, is_last, &at, arena, &pieces[t], err))
             return err->code;
-        if (pieces[t].is_special) {
-            const struct token_string *string = tokenizer_string(tokenizer, text->ids[t]);
-            pieces[t].text = string->text;
-            pieces[t].len = string->len;
-        }
     }
     *out = pieces;
     return ERR_OK;

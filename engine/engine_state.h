@@ -169,9 +169,10 @@ enum err_code engine_write_fix(const struct engine_model *model, struct engine_i
  * search are overwritten. */
 void engine_write_teach(struct decoder_workspace *workspace, struct engine_result *result,
                         const int32_t *ids, unsigned count, uint32_t *slots, float *logits);
-/* The ids that greedy search has written so far, or the best text's. */
-const int32_t *engine_write_ids(const struct engine_result *result,
-                                const struct tokenizer **tokenizer, unsigned *count);
+/* The best text or, of a search that goes on, the tokens that greedy search has written so far:
+ * ids, probabilities and count alone. */
+struct engine_text engine_write_so_far(const struct engine_result *result,
+                                       const struct tokenizer **tokenizer);
 bool engine_write_is_greedy(const struct engine_input *input);
 /* Most tokens that an input's text may have. */
 unsigned engine_write_tokens_max(const struct engine_input *input);

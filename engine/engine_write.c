@@ -25,7 +25,9 @@ struct writer {
     float *alignment; /* [slots][source tokens] its mean over layers, by the row's slot */
     bool has_begun;   /* the source is read */
     enum input_doubt doubt;
-    int32_t *ids; /* [result->written] of greedy search, but for a last one that ends it */
+    /* [result->written] of greedy search, but for a last token that ends it. */
+    int32_t *ids;
+    float *logs;
     const struct writing_rules *rules; /* NULL: there are none, nor what follows */
     struct output_check check;
     char *room; /* [room_bytes] for a text that ends, while it is checked */
@@ -149,13 +151,16 @@ bool engine_write_is_greedy(const struct engine_input *input)
     return input->writing->config.beams == 1;
 }
 
-const int32_t *engine_write_ids(const struct engine_result *result,
-                                const struct tokenizer **tokenizer, unsigned *count)
+struct engine_text engine_write_so_far(const struct engine_result *result,
+                                       const struct tokenizer **tokenizer)
 {
     const struct engine_text *text = result->text_count > 0 ? result->texts : result->rejected;
-    *tokenizer = result->writer->model->stacks[1].pipeline.tokenizer;
-    *count = text != NULL ? text->count : result->is_done ? 0 : result->written;
-    return text != NULL ? text->ids : result->writer->ids;
+    const struct writer *writer = result->writer;
+    *tokenizer = writer->model->stacks[1].pipeline.tokenizer;
+    return text != NULL ? *text
+                        : (struct engine_text){.ids = writer->ids,
+                                               .probabilities = writer->logs,
+                                               .count = result->is_done ? 0 : result->written};
 }
 
 unsigned engine_write_tokens_max(const struct engine_input *input)
@@ -305,8 +310,9 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
         return err_no_memory(err, cache);
     *writer = (struct writer){.model = model, .config = config, .doubt = engine_input_doubt(input)};
     writer->ids = arena_alloc_array(arena, config->new_max, sizeof *writer->ids);
-    if (writer->ids == NULL)
-        return err_no_memory(err, config->new_max * sizeof *writer->ids);
+    writer->logs = arena_alloc_array(arena, config->new_max, sizeof *writer->logs);
+    if (writer->ids == NULL || writer->logs == NULL)
+        return err_no_memory(err, config->new_max * (sizeof *writer->ids + sizeof *writer->logs));
     out->writer = writer;
     decoder_cache_place(&writer->cache, target, input->tokens, (unsigned)slots, memory);
     if (input->writing->aligns && !take_alignment(writer, target, config, arena))
@@ -336,10 +342,11 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
     const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
     need->written = config.sequences * text_bytes(model, &config);
     need->written_tokens = config.new_max;
-    need->answer = memory_sum(decoder_cache_bytes(target, tokens, slots),
-                              generation_bytes(&config, target->vocab_size) +
-                                  (tokens * target->source + aligned) * sizeof(float) +
-                                  sizeof(struct writer) + answer + checked + few);
+    need->answer =
+        memory_sum(decoder_cache_bytes(target, tokens, slots),
+                   generation_bytes(&config, target->vocab_size) +
+                       (tokens * target->source + aligned) * sizeof(float) + sizeof(struct writer) +
+                       config.new_max * (sizeof(int32_t) + sizeof(float)) + answer + checked + few);
 }
 
 /* ---- steps ---- */
@@ -412,8 +419,10 @@ static void run(struct packed *packed)
         result->task = ENGINE_GENERATE;
         result->written++;
         result->is_done = code != ERR_OK || generation_rows(writer->generation, &open) == 0;
-        if (!result->is_done)
+        if (!result->is_done) {
             writer->ids[result->written - 1] = (int32_t)open.row[0].token;
+            writer->logs[result->written - 1] = open.row[0].probability;
+        }
         const bool is_found =
             code == ERR_OK && result->is_done && generation_result(writer->generation, 0, &best);
         result->is_finite =

@@ -133,7 +133,7 @@ enum err_code generation_begin(struct generation **out, const struct generation_
     generation->path = (uint32_t *)(void *)(block + layout.path);
     generation->probabilities = (float *)(void *)(block + layout.probabilities);
     generation->top = (struct top_k_item *)(void *)(block + layout.top);
-    generation->nodes[0].token = config->start;
+    generation->nodes[0] = (struct node){.token = config->start};
     generation->row_count = 1;
     for (unsigned b = 0; b < config->beams; b++) {
         generation->beams[b] = (struct beam){.sum = b == 0 ? 0 : none_score};
@@ -175,6 +175,7 @@ unsigned generation_rows(const struct generation *generation, struct generation_
         uint32_t *slots = generation->slots + (size_t)r * generation->options.config->new_max;
         uint32_t slot = slot_of(generation, generation->step, r);
         out->row[r] = (struct generation_row){.token = generation->nodes[slot].token,
+                                              .probability = generation->nodes[slot].probability,
                                               .parent = generation->parents[r],
                                               .slots = slots};
         for (unsigned i = generation->step + 1; i > 0; i--) {

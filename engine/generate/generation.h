@@ -54,6 +54,7 @@ struct generation_options {
 
 struct generation_row {
     uint32_t token;
+    float probability;     /* the token's natural logarithm, as generation_hypothesis has it */
     unsigned parent;       /* row of the step before that it goes on from; 0 at the first step */
     const uint32_t *slots; /* [position + 1] of each token so far, its own last */
 };

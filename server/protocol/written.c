@@ -277,7 +277,10 @@ static void add_details(struct codec_text *text, const struct request *request,
     for (unsigned i = 0; i < one->count; i++) {
         snprintf(part, sizeof part, "%s{\"id\":%d,\"text\":", i > 0 ? "," : "", one->ids[i]);
         codec_text_add(text, part);
-        codec_text_string_of(text, pieces[i].text, pieces[i].len);
+        if (pieces[i].is_special)
+            codec_text_string_of(text, pieces[i].name, pieces[i].name_len);
+        else
+            codec_text_string_of(text, pieces[i].text, pieces[i].len);
         codec_text_add(text, ",\"logprob\":");
         writing_number(text, one->probabilities[i]);
         codec_text_add(text, pieces[i].is_special ? ",\"special\":true}" : ",\"special\":false}");

@@ -211,7 +211,7 @@ START_TEST(alignments_have_the_pieces_of_the_text_and_all_weights)
 END_TEST
 
 /* The pieces that are told between the steps make the text that is answered, whatever it has: runs
- * of spaces, and bytes at its end that are no whole character. */
+ * of spaces, and bytes at its end that are no whole character. Their logarithms are the text's. */
 START_TEST(pieces_of_a_text_in_the_making_make_the_text)
 {
     static const char *const patterns[] = {NULL, "(\xC3\xA9| ){1,20}", "[a-z ]{1,40}",
@@ -226,6 +226,7 @@ START_TEST(pieces_of_a_text_in_the_making_make_the_text)
             struct engine_pieces pieces = {0};
             struct engine_piece piece;
             char text[4096] = "";
+            float logs[64];
             size_t len = 0;
             bool is_there = true;
             writing.asked.num_beams = 1;
@@ -248,7 +249,13 @@ START_TEST(pieces_of_a_text_in_the_making_make_the_text)
                 if (is_there && piece.len > 0) /* a text may have a zero byte */
                     memcpy(text + len, piece.text, piece.len);
                 len += is_there ? piece.len : 0;
+                if (!is_there)
+                    continue;
+                logs[piece.index] = piece.probability;
+                ck_assert_int_eq(piece.is_special, piece.name != NULL && piece.name_len > 0);
             }
+            for (unsigned t = 0; result.text_count > 0 && t < result.texts[0].count; t++)
+                ck_assert_float_eq(logs[t], result.texts[0].probabilities[t]);
             if (result.text_count > 0)
                 ck_assert_msg(
                     len == result.texts[0].len && memcmp(text, result.texts[0].text, len) == 0,
