@@ -138,13 +138,22 @@ uint64_t request_deadline_ns(const struct request *request, unsigned default_ms)
     return ms == 0 ? 0 : from + (uint64_t)ms * CLOCK_NS_PER_MS;
 }
 
+/* POST /predict alone can tell that there is no text: its wish is any answer. */
 void request_take_texts(struct request *request)
 {
     for (unsigned i = 0; i < request->good_count; i++) {
         struct row *row = request->good[i];
         struct engine_result *result = &row->answer.result;
-        if (row->err.code == ERR_OK && result->writer != NULL && result->texts == NULL)
-            engine_result_texts(result, &request->exchange->arena, &row->err);
+        if (row->err.code != ERR_OK || result->writer == NULL || result->texts != NULL ||
+            engine_result_texts(result, &request->exchange->arena, &row->err) ||
+            result->text_count > 0 || request->call.wish == WISH_ANY)
+            continue;
+        char place[CALL_PLACE_BYTES];
+        request->call.place(&request->call, (unsigned)(row - request->rows), place);
+        err_set(&row->err, ERR_UNUSABLE,
+                "%s: no text was found that obeys the rule %s: POST /predict tells the best one "
+                "that does not",
+                place, result->broken_rule);
     }
 }
 

@@ -200,7 +200,8 @@ void request_expect_rows(struct request *request, unsigned count);
  * request->then, or the exchange is resumed. */
 void request_row_done(struct row *row);
 
-/* Makes the texts of the rows that wrote one, once; by the owner, when the last row is done. */
+/* Makes the texts of the rows that wrote one, once; by the owner, when the last row is done. A row
+ * whose text broke its rules has an error, ERR_UNUSABLE, unless the call wishes any answer. */
 void request_take_texts(struct request *request);
 
 /* A row whose text goes on: the request gets the row and its place in the queue, to send what is
