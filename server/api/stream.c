@@ -2,10 +2,9 @@
 
 #include "engine/base/clock.h"
 #include "server/api/reply.h"
+#include "server/protocol/protocol.h"
 #include "server/serve/batcher.h"
 #include "wire/codec_dump.h"
-
-#include <stdio.h>
 
 static const char type[] = "text/event-stream";
 static const struct http_field headers[] = {
@@ -27,21 +26,24 @@ enum err_code stream_check(struct request *request)
     return ERR_OK;
 }
 
-static void add_pieces(struct request *request, struct codec_text *text)
+/* Tells the tokens that are written, and the end (NULL: there is none yet) with the last one. */
+static void add_events(struct request *request, struct codec_text *text,
+                       const struct protocol_end *end)
 {
+    const struct protocol *protocol = request->protocol;
     const struct engine_result *result = &request->rows[0].answer.result;
-    struct engine_piece piece;
-    bool is_there;
-    while (!engine_next_piece(result, &request->pieces, &request->exchange->arena, &piece,
-                              &is_there, &request->err) &&
-           is_there) {
-        char number[64];
-        snprintf(number, sizeof number, "{\"index\":%u,\"id\":%d,\"text\":", piece.index, piece.id);
-        codec_text_add(text, "event: token\ndata: ");
-        codec_text_add(text, number);
-        codec_text_string_of(text, piece.text, piece.len);
-        codec_text_add(text, piece.is_special ? ",\"special\":true}\n\n" : "}\n\n");
+    struct engine_piece token, next;
+    bool has_token = false, is_there = true;
+    for (;; token = next, has_token = true) {
+        text->has_failed |= engine_next_piece(result, &request->pieces, &request->exchange->arena,
+                                              &next, &is_there, &request->err) != ERR_OK;
+        if (text->has_failed || !is_there)
+            break;
+        if (has_token)
+            protocol->event(text, &token, NULL);
     }
+    if (has_token || end != NULL)
+        protocol->event(text, has_token ? &token : NULL, end);
 }
 
 void stream_part(struct request *request)
@@ -50,8 +52,13 @@ void stream_part(struct request *request)
     struct codec_text text;
     size_t len = 0;
     codec_text_open(&text, 0, &request->exchange->arena);
-    add_pieces(request, &text);
-    const char *body = codec_text_end(&text, &len); /* NULL breaks the connection */
+    add_events(request, &text, NULL);
+    const char *body = codec_text_end(&text, &len); /* NULL breaks the connection behind a part */
+    if (body == NULL && request->told_ns == 0) {
+        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
+        reply_problem(request);
+        return;
+    }
     reply_part(request, type, body, len);
     if (request->told_ns == 0)
         reply->more = headers;
@@ -73,16 +80,15 @@ enum http_next stream_more(struct service *service, struct request *request)
 void stream_end(struct request *request)
 {
     struct http_reply *reply = &request->exchange->reply;
-    const bool is_result = reply->status == 200;
+    const struct protocol_end end = {reply->body, reply->body_len, reply->status == 200};
     struct codec_text text;
-    if (!request->call.stream || reply->body == NULL || (!is_result && request->told_ns == 0))
+    if (!request->call.stream || end.body == NULL || (!end.is_answer && request->told_ns == 0))
         return;
     codec_text_open(&text, 0, &request->exchange->arena);
-    if (is_result)
-        add_pieces(request, &text);
-    codec_text_add(&text, is_result ? "event: result\ndata: " : "event: problem\ndata: ");
-    codec_text_bytes(&text, reply->body, reply->body_len);
-    codec_text_add(&text, "\n\n");
+    if (end.is_answer)
+        add_events(request, &text, &end);
+    else
+        request->protocol->event(&text, NULL, &end);
     reply->body = codec_text_end(&text, &reply->body_len);
     reply->content_type = type;
     if (request->told_ns == 0)

@@ -1,4 +1,5 @@
-/* stream.h - a text is answered token by token, as server-sent events (WHATWG HTML, section 9.2):
+/* stream.h - a text is answered token by token, as server-sent events (WHATWG HTML, section 9.2),
+ * which the protocol writes (protocol.h). POST /predict:
  *
  *     event: token     data: {"index": 0, "id": 115, "text": " die"}      for each token
  *     event: result    data: the object that POST /predict answers        the end

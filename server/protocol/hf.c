@@ -402,22 +402,23 @@ static enum err_code read_json(struct request *request, const struct json_t *roo
         ", " WRITTEN_GENERATION ", " WRITTEN_GENERATE;
     struct hf *state = request->state;
     const struct json_t *parameters;
-    bool streams = false;
     if (texts_parameters(request, root, "$.parameters", of_parameters, &parameters))
         return request->err.code;
     state->written.is_generation |= doc_member(root, "stream") != NULL;
     if (read_labels(request, parameters) || read_where_clients_do(request, root, parameters) ||
         written_read(request, parameters, &state->written) ||
-        doc_get_bool(root, "$", "stream", &streams, &request->err))
+        doc_get_bool(root, "$", "stream", &request->call.stream, &request->err))
         return request->err.code;
-    if (streams)
-        return err_set(&request->err, ERR_UNUSABLE, "stream: this route answers whole texts");
     choose_model(request, doc_member(root, "inputs"));
     if (check_task(request) || read_function(request, parameters) ||
         read_top(request, parameters) ||
         parts_read(request, parameters, state->model, &state->parts))
         return request->err.code;
-    return read_inputs(request, doc_member(root, "inputs"));
+    if (read_inputs(request, doc_member(root, "inputs")) || !request->call.stream ||
+        state->form == HF_ONE)
+        return request->err.code;
+    return err_set(&request->err, ERR_UNUSABLE,
+                   "stream: one text or picture is answered as a stream, not a list");
 }
 
 /* Finds the task of the path. */
@@ -584,13 +585,14 @@ static void write_row(const struct request *request, struct writing *writing, st
 }
 
 /* Labels of one text stand in a list of lists, as these clients expect; those of a picture do not,
- * nor do one vector and parts of one text. */
+ * nor do one vector, parts of one text and the end of a stream. */
 static bool is_bare(const struct request *request)
 {
     const struct hf *state = request->state;
     const struct engine_info *info = row_info(&request->rows[0]);
-    return state->form == HF_ONE && info->task != ENGINE_GENERATE &&
-           (info->kind == ENGINE_IMAGE || info->task == ENGINE_EMBED || parts_are_told(info));
+    return request->call.stream ||
+           (state->form == HF_ONE && info->task != ENGINE_GENERATE &&
+            (info->kind == ENGINE_IMAGE || info->task == ENGINE_EMBED || parts_are_told(info)));
 }
 
 static unsigned encode_row(struct request *request)
@@ -637,6 +639,7 @@ const struct protocol protocol_hf = {
     .encode = encode,
     .problem = problem,
     .head = tei_head,
+    .event = written_event,
     .reply_type = "application/json",
     .problem_type = "application/json",
 };

@@ -10,11 +10,13 @@
 #include "server/serve/similar.h"
 #include "server/serve/watch.h"
 #include "wire/codec.h"
+#include "wire/codec_dump.h"
 #include "wire/codec_labels.h"
 #include "wire/codec_lot.h"
 #include "wire/codec_query.h"
 #include "wire/media_type.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -292,9 +294,28 @@ static const char *problem(struct request *request, size_t *len)
     return codec_encode_problem(&request->err, instance(request), &request->exchange->arena, len);
 }
 
+static void add_event(struct codec_text *text, const struct engine_piece *token,
+                      const struct protocol_end *end)
+{
+    if (token != NULL) {
+        char number[64];
+        snprintf(number, sizeof number, "{\"index\":%u,\"id\":%d,\"text\":", token->index,
+                 token->id);
+        codec_text_add(text, "event: token\ndata: ");
+        codec_text_add(text, number);
+        codec_text_string_of(text, token->text, token->len);
+        codec_text_add(text, token->is_special ? ",\"special\":true}\n\n" : "}\n\n");
+    }
+    if (end == NULL)
+        return;
+    codec_text_add(text, end->is_answer ? "event: result\ndata: " : "event: problem\ndata: ");
+    codec_text_bytes(text, end->body, end->len);
+    codec_text_add(text, "\n\n");
+}
+
 #define BESIDE_PARSE                                                                               \
     .accept = content_accept, .parse_bytes = parse_bytes, .reply_bytes = reply_bytes,              \
-    .encode_row = encode_row, .encode = encode, .problem = problem,                                \
+    .encode_row = encode_row, .encode = encode, .problem = problem, .event = add_event,            \
     .reply_type = "application/json", .problem_type = "application/problem+json"
 
 const struct protocol protocol_native = {.name = "native", .parse = parse, BESIDE_PARSE};

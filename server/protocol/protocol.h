@@ -10,6 +10,15 @@
 #include "server/serve/service.h"
 #include "wire/codec_reply.h"
 
+struct codec_text; /* wire/codec_dump.h */
+
+/* The end of a stream: the body that encode or problem made. */
+struct protocol_end {
+    const char *body; /* [len] */
+    size_t len;
+    bool is_answer;
+};
+
 struct protocol {
     const char *name;
 
@@ -31,6 +40,10 @@ struct protocol {
     const char *(*problem)(struct request *request, size_t *len);
     /* Adds to the head of a 200 that is filled in; may set request->err. NULL: adds nothing. */
     void (*head)(struct request *request, const struct codec_timing *timing);
+    /* Adds the event of a stream's token (NULL: there is none) and, behind the last one, the end
+     * (NULL: more tokens follow). NULL: the protocol has no streams. */
+    void (*event)(struct codec_text *text, const struct engine_piece *token,
+                  const struct protocol_end *end);
     const char *reply_type, *problem_type; /* their Content-Types */
 };
 
@@ -52,7 +65,7 @@ extern const struct protocol protocol_tei_tokenize, protocol_tei_decode;
 bool tei_is_prediction(const struct request *request);
 /* The protocol's head: what computing took, in the headers of text-embeddings-inference. */
 void tei_head(struct request *request, const struct codec_timing *timing);
-/* text-generation-inference's: POST /generate. */
+/* text-generation-inference's: POST /generate, POST /generate_stream. */
 extern const struct protocol protocol_tgi;
 /* Hugging Face's clients: POST /, POST /models/{name}, also with /pipeline/{task}. */
 extern const struct protocol protocol_hf;

@@ -1,10 +1,10 @@
-/* tgi.c - text-generation-inference's POST /generate, by a model that writes texts. Its clients
- * that know an address alone send the same to it: hf.c.
+/* tgi.c - text-generation-inference's POST /generate and POST /generate_stream, by a model that
+ * writes texts. Its clients that know an address alone send the same to it: hf.c.
  *
  *     {"inputs": "text", "parameters": {"max_new_tokens": 20, "details": true}, "stream": false}
  *     {"generated_text": "...", "details": {"finish_reason", ..., "tokens": [...]}}
  *
- * written.h has the parameters. `model` is ours.
+ * written.h has the parameters, and the events of a stream. `model` is ours.
  *
  * Source: text-generation-inference 3.3, its OpenAPI document and its client 0.7. */
 #include "server/protocol/protocol.h"
@@ -16,6 +16,7 @@
 #include "wire/limits.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
     FRAME_BYTES = 1024,     /* of a reply and its headers */
@@ -35,18 +36,20 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
         WRITTEN_TASKS ", " WRITTEN_GENERATION ", " WRITTEN_GENERATE ", truncate";
     const struct json_t *parameters;
     struct predict_call *call = &request->call;
-    bool streams = false;
+    const bool only_streams = strcmp(request->pattern, "/generate_stream") == 0;
+    call->stream = only_streams;
     if (texts_parameters(request, root, "$.parameters", known, &parameters) ||
         texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
         written_read(request, parameters, how) || written_read_top(request, parameters) ||
-        doc_get_bool(root, "$", "stream", &streams, &request->err))
+        doc_get_bool(root, "$", "stream", &call->stream, &request->err))
         return request->err.code;
     if (doc_member(parameters, "truncate") != NULL)
         return err_set(&request->err, ERR_UNUSABLE,
                        "truncate: it would keep the end of a text; `truncation` longest_first "
                        "keeps the beginning");
-    if (streams)
-        return err_set(&request->err, ERR_UNUSABLE, "stream: this route answers whole texts");
+    if (only_streams && !call->stream)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "stream: this route answers streams, POST /generate whole texts");
     if (call->writing != NULL && call->writing->asked.num_return_sequences > 1)
         return err_set(&request->err, ERR_UNUSABLE,
                        "num_return_sequences: this route answers one text");
@@ -113,6 +116,7 @@ const struct protocol protocol_tgi = {
     .encode = encode,
     .problem = written_problem,
     .head = tei_head,
+    .event = written_event,
     .reply_type = "application/json",
     .problem_type = "application/json",
 };

@@ -249,7 +249,7 @@ size_t written_bytes(const struct request *request, const struct row *row,
             text, memory_product(GENERATION_BEAMS_MAX, memory_product(LETTER_BYTES, source.len)));
     if (how->tidies)
         *work = memory_sum(*work, need.written + GENERATION_BEAMS_MAX * ARENA_ALIGNMENT);
-    if (!how->has_details)
+    if (!how->has_details || request->call.stream)
         return text;
     const size_t string = memory_product(STRING_GROWTH, row_info(row)->string_bytes_max);
     *work = memory_sum(*work,
@@ -260,30 +260,43 @@ size_t written_bytes(const struct request *request, const struct row *row,
                       memory_product(tokens, TOKEN_BYTES + string));
 }
 
+static void add_token(struct codec_text *text, const struct engine_piece *token)
+{
+    char part[TOKEN_BYTES];
+    snprintf(part, sizeof part, "{\"id\":%d,\"text\":", token->id);
+    codec_text_add(text, part);
+    if (token->is_special)
+        codec_text_string_of(text, token->name, token->name_len);
+    else
+        codec_text_string_of(text, token->text, token->len);
+    codec_text_add(text, ",\"logprob\":");
+    writing_number(text, token->probability);
+    codec_text_add(text, token->is_special ? ",\"special\":true}" : ",\"special\":false}");
+}
+
+/* A stream has told the tokens. */
 static void add_details(struct codec_text *text, const struct request *request,
                         const struct row *row, const struct engine_text *one)
 {
     const struct engine_piece *pieces;
     struct err err = {0};
-    char part[TOKEN_BYTES];
+    char part[RECORD_BYTES];
+    snprintf(part, sizeof part, "{\"finish_reason\":\"%s\",\"generated_tokens\":%u,\"seed\":null",
+             engine_text_is_longest(&row->input, one) ? "length" : "eos_token", one->count);
+    codec_text_add(text, part);
+    if (request->call.stream) {
+        snprintf(part, sizeof part, ",\"input_length\":%u}", row->input.tokens);
+        codec_text_add(text, part);
+        return;
+    }
     if (engine_text_pieces(row_engine(row), one, &pieces, &request->exchange->arena, &err)) {
         text->has_failed = true;
         return;
     }
-    snprintf(part, sizeof part, ",\"details\":{\"finish_reason\":\"%s\",\"generated_tokens\":%u",
-             engine_text_is_longest(&row->input, one) ? "length" : "eos_token", one->count);
-    codec_text_add(text, part);
-    codec_text_add(text, ",\"seed\":null,\"prefill\":[],\"tokens\":[");
+    codec_text_add(text, ",\"prefill\":[],\"tokens\":[");
     for (unsigned i = 0; i < one->count; i++) {
-        snprintf(part, sizeof part, "%s{\"id\":%d,\"text\":", i > 0 ? "," : "", one->ids[i]);
-        codec_text_add(text, part);
-        if (pieces[i].is_special)
-            codec_text_string_of(text, pieces[i].name, pieces[i].name_len);
-        else
-            codec_text_string_of(text, pieces[i].text, pieces[i].len);
-        codec_text_add(text, ",\"logprob\":");
-        writing_number(text, one->probabilities[i]);
-        codec_text_add(text, pieces[i].is_special ? ",\"special\":true}" : ",\"special\":false}");
+        codec_text_add(text, i > 0 ? "," : "");
+        add_token(text, &pieces[i]);
     }
     codec_text_add(text, "]}");
 }
@@ -330,10 +343,28 @@ void written_row(struct codec_text *text, const struct request *request, const s
         codec_text_add(text, i > 0 ? "," : "");
         codec_text_add(text, keys[form]);
         add_text(text, request, row, &result->texts[i], how);
+        if (how->has_details || request->call.stream)
+            codec_text_add(text, how->has_details ? ",\"details\":" : ",\"details\":null");
         if (how->has_details)
             add_details(text, request, row, &result->texts[i]);
         codec_text_add(text, "}");
     }
+}
+
+void written_event(struct codec_text *text, const struct engine_piece *token,
+                   const struct protocol_end *end)
+{
+    char part[TOKEN_BYTES];
+    codec_text_add(text, "data: ");
+    if (token != NULL) {
+        snprintf(part, sizeof part, "{\"index\":%u,\"token\":", token->index + 1);
+        codec_text_add(text, part);
+        add_token(text, token);
+        codec_text_add(text, end != NULL ? "," : ",\"generated_text\":null,\"details\":null}");
+    }
+    if (end != NULL) /* of the last token the answer's members */
+        codec_text_bytes(text, end->body + (token != NULL), end->len - (token != NULL));
+    codec_text_add(text, "\n\n");
 }
 
 const char *written_problem(struct request *request, size_t *len)

@@ -5,6 +5,11 @@
  *     {"generated_text": "...", "details": {"finish_reason": "length" | "eos_token",
  *      "generated_tokens", "seed": null, "prefill": [], "tokens": [{"id", "text", "logprob",
  *      "special"}, ...]}}
+ *     data: {"index": 1, "token": {"id", "text", "logprob", "special"}, "generated_text": null,
+ *            "details": null}                                      a stream; the last token's event
+ *     has the text, and with the option details {"finish_reason", "generated_tokens", "seed": null,
+ *     "input_length"}
+ *     data: {"error", "error_type"}                                in place of it
  *
  *     written_read(request, parameters, &how)                      the call is read
  *     written_bytes(request, row, how, &work)                      before the work
@@ -24,6 +29,7 @@
 #ifndef ATTND_SERVER_PROTOCOL_WRITTEN_H
 #define ATTND_SERVER_PROTOCOL_WRITTEN_H
 
+#include "server/protocol/protocol.h"
 #include "server/protocol/writing.h"
 
 /* The member that has the text. */
@@ -71,6 +77,11 @@ size_t written_bytes(const struct request *request, const struct row *row,
 /* All texts of a row, the best first, with commas between them. */
 void written_row(struct codec_text *text, const struct request *request, const struct row *row,
                  const struct written_how *how);
+
+/* For struct protocol: the events of text-generation-inference's streams. written_row has made the
+ * answer. */
+void written_event(struct codec_text *text, const struct engine_piece *token,
+                   const struct protocol_end *end);
 
 /* For struct protocol: request->err in the form of text-generation-inference, {"error",
  * "error_type"}. */

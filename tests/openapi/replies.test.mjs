@@ -40,6 +40,16 @@ function modelWithCodes() {
     writeFileSync(join(folder, 'attnd.json'), JSON.stringify(settings));
 }
 
+/* A model that writes texts, whose files lie in two folders. */
+function modelThatWrites() {
+    const into = join(state, 'writes');
+    mkdirSync(into);
+    for (const from of ['golden', 'recoding'].map((name) => `${ROOT}tests/data/${name}/t5-0`))
+        for (const name of readdirSync(from).filter((name) => name !== 'cases.json'))
+            symlinkSync(join(from, name), join(into, name));
+    return into;
+}
+
 /* An index of two past texts. */
 function pastCases() {
     const list = join(state, 'cases.jsonl'), out = join(state, 'cases.index');
@@ -60,6 +70,7 @@ before(async () => {
         '--model', `answers=${ROOT}tests/data/answers/qa-bert-0`,
         '--model', `fills=${ROOT}tests/data/vocabulary/mlm-bert-0`,
         '--model', `sparse=${ROOT}tests/data/vocabulary/splade-bert-0`,
+        '--model', `writes=${modelThatWrites()}`,
         '--idempotency-bytes', '1000000', '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
@@ -238,6 +249,28 @@ test('clients of Hugging Face', async () => {
     await at('none', { inputs: 'a' }, 404);
     await exchange({ method: 'POST', path: '/', body: PNG, headers: { 'Content-Type': 'image/png' } },
         200);
+});
+
+test('texts that are written, whole and token by token', async () => {
+    const send = async (path, body, status = 200) => (await exchange({ method: 'POST', path,
+        pattern: path.replace('writes', '{name}'), body: JSON.stringify(body), headers: TYPE }, status)).body;
+    const events = async (path, body) => (await send(path, body)).trim().split('\n\n').map((event) =>
+        JSON.parse(event.replace(/^(event: \w+\n)?data: /, '')));
+    const parameters = { num_beams: 1, max_new_tokens: 5, details: true };
+    const whole = JSON.parse(await send('/generate', { inputs: LOG, parameters }));
+    assert.equal(face.ofSchema('TgiReply', whole), null);
+    for (const [path, more] of [['/generate', { stream: true }], ['/generate_stream', {}],
+        ['/models/writes', { stream: true }]]) {
+        const told = await events(path, { inputs: LOG, parameters, ...more });
+        assert.deepEqual(told.map((event) => face.ofSchema('TgiEvent', event)), told.map(() => null));
+        assert.deepEqual(told.map(({ token }) => token), whole.details.tokens);
+        assert.equal(told.at(-1).generated_text, whole.generated_text);
+    }
+    const own = await events('/predict', { text: LOG, model: 'writes', num_beams: 1, stream: true });
+    assert.deepEqual(own.map((event) => face.ofSchema('StreamEvent', event)), own.map(() => null));
+    for (const body of [{ inputs: LOG, stream: false }, { inputs: LOG, parameters: { num_beams: 2 } },
+        { inputs: LOG, parameters: { do_sample: true } }])
+        await send('/generate_stream', body, 422);
 });
 
 test('the Open Inference Protocol', async () => {

@@ -96,6 +96,7 @@ static bool is_prediction(const char *pattern)
                                            "/decode",
                                            "/similarity",
                                            "/generate",
+                                           "/generate_stream",
                                            "/models/{name}/pipeline/{task}",
                                            "/",
                                            "/models/{name}",

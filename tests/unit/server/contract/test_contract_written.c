@@ -333,6 +333,146 @@ START_TEST(generate_is_answered_at_the_address_alone)
 }
 END_TEST
 
+/* The events of a stream, in an array. HTTP/1.0, whose replies have no chunks. */
+static json_t *events_of(const char *path, json_t *body)
+{
+    int fd = http_connect(server.port);
+    char *text = json_dumps(body, 0);
+    char *sent = contract_format("POST %s HTTP/1.0\r\nHost: h\r\nContent-Type: application/json\r\n"
+                                 "Content-Length: %zu\r\n\r\n%s",
+                                 path, strlen(text), text);
+    ck_assert(http_send_text(fd, sent));
+    struct reply reply = {.answer = http_read(fd, false)};
+    json_t *events = json_array();
+    close(fd);
+    ck_assert_msg(reply.answer.status == 200, "%s %s: %s", path, text, reply.answer.body);
+    ck_assert_str_eq(reply_header(&reply, "Content-Type"), "text/event-stream");
+    ck_assert_str_eq(reply_header(&reply, "X-Accel-Buffering"), "no");
+    for (char *at = reply.answer.body; *at != '\0';) {
+        char *end = strstr(at, "\n\n");
+        ck_assert_ptr_nonnull(end);
+        ck_assert_int_eq(strncmp(at, "data: ", 6), 0);
+        *end = '\0';
+        ck_assert_int_eq(json_array_append_new(events, json_loads(at + 6, 0, NULL)), 0);
+        at = end + 2;
+    }
+    reply_free(&reply);
+    json_decref(body);
+    free(sent);
+    free(text);
+    return events;
+}
+
+/* Tokens, text and details are those of the answer without a stream, asked at any of the routes. */
+START_TEST(generate_streams_the_tokens_that_it_answers)
+{
+    start(-1);
+    for (int m = 0; m < NAMES; m++) {
+        char *by_name = contract_format("/models/%s", names[m]);
+        json_t *root = cases_of(names[m]), *one;
+        size_t i;
+        json_array_foreach(json_object_get(root, "cases"), i, one)
+        {
+            if (is_empty(one))
+                continue;
+            const char *paths[] = {by_name, "/generate_stream", "/generate"};
+            const bool has_details = i % 2 == 0;
+            json_t *body = call_of(one, 1, 1);
+            json_t *parameters = json_object_get(body, "parameters");
+            json_object_set_new(parameters, "details", json_true());
+            json_object_set_new(parameters, "return_full_text", json_boolean(m != TROCR));
+            struct reply whole = ask_json(by_name, json_deep_copy(body));
+            const json_t *answer = json_array_get(whole.json, 0);
+            const json_t *tokens = contract_at(answer, "details.tokens");
+            const size_t count = json_array_size(tokens);
+            json_object_set_new(parameters, "details", json_boolean(has_details));
+            for (int p = 0; p < (m == TROCR ? 1 : 3); p++) {
+                json_t *sent = json_deep_copy(body), *event;
+                size_t t;
+                if (p > 0)
+                    json_object_set_new(sent, "model", json_string(names[m]));
+                if (p != 1)
+                    json_object_set_new(sent, "stream", json_true());
+                json_t *events = events_of(paths[p], sent);
+                ck_assert_uint_eq(json_array_size(events), count);
+                json_array_foreach(events, t, event)
+                {
+                    const json_t *text = json_object_get(event, "generated_text");
+                    const json_t *details = json_object_get(event, "details");
+                    const bool is_last = t + 1 == count;
+                    ck_assert_uint_eq(json_object_size(event), 4);
+                    ck_assert_int_eq(json_integer_value(json_object_get(event, "index")),
+                                     (json_int_t)t + 1);
+                    ck_assert(
+                        json_equal(json_object_get(event, "token"), json_array_get(tokens, t)));
+                    ck_assert(is_last ? json_equal(text, json_object_get(answer, "generated_text"))
+                                      : json_is_null(text));
+                    ck_assert_int_eq(json_is_null(details), !(is_last && has_details));
+                    if (json_is_null(details))
+                        continue;
+                    ck_assert_str_eq(text_at(details, "finish_reason"),
+                                     text_at(answer, "details.finish_reason"));
+                    ck_assert_int_eq(json_integer_value(contract_at(details, "generated_tokens")),
+                                     (json_int_t)count);
+                    ck_assert_int_ge(json_integer_value(contract_at(details, "input_length")), 1);
+                    ck_assert(json_is_null(json_object_get(details, "seed")));
+                    ck_assert_uint_eq(json_object_size(details), 4);
+                }
+                json_decref(events);
+            }
+            reply_free(&whole);
+            json_decref(body);
+        }
+        json_decref(root);
+        free(by_name);
+    }
+    stop();
+}
+END_TEST
+
+/* Other protocols have no `decision` and no `rejected`. */
+START_TEST(written_texts_that_break_a_rule_of_the_model_are_refused)
+{
+    static const char *const calls[][2] = {
+        {"/generate", "{\"inputs\":\"a\"}"},
+        {"/", "{\"inputs\":\"a\"}"},
+        {"/models/marian-0", "{\"inputs\":[\"a\",\"b\"]}"},
+        {"/v1/models/marian-0:predict", "{\"instances\":[\"a\"]}"},
+        {"/v2/models/marian-0/infer", "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":"
+                                      "\"BYTES\",\"data\":[\"a\"]}]}"}};
+    struct tempdir dir;
+    tempdir_open(&dir);
+    link_files(&dir, "golden", "marian-0");
+    link_files(&dir, "recoding", "marian-0");
+    char *path = contract_format("%s/attnd.json", dir.path);
+    char *model = contract_format("marian-0=%s", dir.path);
+    FILE *file = fopen(path, "w");
+    ck_assert(file != NULL && fputs("{\"checksum\":\"semi-m13\"}", file) >= 0 && fclose(file) == 0);
+    server_process_start(&server, (const char *[]){"--model", model, NULL});
+    struct reply reply = ask("/predict", "{\"text\":\"a\"}");
+    reply_expect_text(&reply, "broken_rule", "checksum");
+    reply_free(&reply);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        reply = ask(calls[i][0], calls[i][1]);
+        reply_expect_status(&reply, 422);
+        ck_assert_ptr_nonnull(strstr(reply_text(&reply, "error"),
+                                     ": no text was found that obeys the rule checksum"));
+        reply_free(&reply);
+    }
+    json_t *events = events_of("/generate_stream", json_pack("{s:s,s:{s:i}}", "inputs", "a",
+                                                             "parameters", "num_beams", 1));
+    const json_t *last = json_array_get(events, json_array_size(events) - 1);
+    ck_assert_uint_gt(json_array_size(events), 1);
+    ck_assert_str_eq(text_at(last, "error_type"), "validation");
+    ck_assert_ptr_nonnull(strstr(text_at(last, "error"), "the rule checksum"));
+    json_decref(events);
+    ck_assert_int_eq(server_process_stop(&server), 0);
+    free(model);
+    free(path);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(written_texts_are_the_output_of_kserve_and_tensorflow)
 {
     start(-1);
@@ -402,7 +542,36 @@ START_TEST(written_texts_refuse_by_name_what_would_change_them)
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"seed\":-1}}", "$.parameters.seed"},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"num_return_sequences\":2}}",
          "num_return_sequences: this route answers one text"},
-        {"/generate", "{\"inputs\":\"a\",\"stream\":true}", "stream: "},
+        {"/generate", "{\"inputs\":\"a\",\"stream\":true}",
+         "inputs: stream: of several hypotheses none is the text before its end"},
+        {"/generate_stream", "{\"inputs\":\"a\"}", "inputs: stream: of several hypotheses"},
+        {"/generate_stream", "{\"inputs\":\"a\",\"parameters\":{\"num_beams\":2}}",
+         "inputs: stream: of several hypotheses"},
+        {"/generate_stream",
+         "{\"inputs\":\"a\",\"parameters\":{\"num_beams\":1,\"num_return_sequences\":2}}",
+         "num_return_sequences: this route answers one text"},
+        {"/generate_stream", "{\"inputs\":\"a\",\"stream\":false}",
+         "stream: this route answers streams, POST /generate whole texts"},
+        {"/generate_stream", "{\"inputs\":\"a\",\"stream\":\"yes\"}", "$.stream: expected"},
+        {"/generate_stream", "{\"inputs\":\"a\",\"parameters\":{\"do_sample\":true}}",
+         "do_sample" SAMPLED},
+        {"/generate_stream", "{\"inputs\":\"a\",\"parameters\":{\"best_of\":2}}",
+         "best_of" SAMPLED},
+        {"/generate_stream", "{\"inputs\":\"a\",\"parameters\":{\"top_n_tokens\":2}}",
+         "top_n_tokens: the answer does not tell it"},
+        {"/generate_stream", "{\"inputs\":\"a\",\"parameters\":{\"decoder_input_details\":true}}",
+         "decoder_input_details: the answer does not tell it"},
+        {"/generate_stream", "{\"inputs\":\"a\",\"parameters\":{\"stop\":[\"b\"]}}",
+         "stop: a text ends where"},
+        {"/generate_stream", "{\"inputs\":\"a\",\"parameters\":{\"truncate\":3}}", "truncate: "},
+        {"/generate_stream", "{\"inputs\":\"a\",\"model\":\"classes\"}",
+         "inputs: the model classes writes no texts"},
+        {"/models/t5-0", "{\"inputs\":[\"a\"],\"stream\":true,\"parameters\":{\"num_beams\":1}}",
+         "stream: one text or picture is answered as a stream, not a list"},
+        {"/models/t5-0", "{\"inputs\":\"a\",\"stream\":true,\"parameters\":{\"top_p\":0.5}}",
+         "top_p" SAMPLED},
+        {"/models/classes", "{\"inputs\":\"a\",\"stream\":true}",
+         "inputs: the model classes writes no texts"},
         {"/generate", "{\"inputs\":[\"a\"]}", "inputs: expected a text, found an array"},
         {"/generate", "{\"inputs\":\"\"}", "inputs: empty"},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":[]}",
@@ -489,8 +658,9 @@ START_TEST(written_texts_refuse_by_name_what_would_change_them)
         ck_assert_msg(reply.answer.status == 422 &&
                           strncmp(error, cases[i].error, strlen(cases[i].error)) == 0,
                       "%s %s: %d %s", cases[i].path, cases[i].body, reply.answer.status, error);
-        const bool is_theirs =
-            strcmp(cases[i].path, "/generate") == 0 || strstr(cases[i].body, "\"details\"") != NULL;
+        const bool is_theirs = strncmp(cases[i].path, "/generate", 9) == 0 ||
+                               strstr(cases[i].body, "\"details\"") != NULL ||
+                               strstr(cases[i].body, "\"stream\"") != NULL;
         reply_expect_text(&reply, "error_type", is_theirs ? "validation" : "Validation");
         reply_free(&reply);
     }
@@ -567,7 +737,8 @@ SUITE("contract_written", written_texts_have_the_form_of_the_models_task,
       written_texts_of_raw_pictures_are_those_of_their_base64,
       written_texts_of_a_list_stand_as_pipelines_have_them,
       written_texts_take_the_form_of_the_paths_task, generate_tells_each_token_of_the_text,
-      generate_is_answered_at_the_address_alone,
+      generate_is_answered_at_the_address_alone, generate_streams_the_tokens_that_it_answers,
+      written_texts_that_break_a_rule_of_the_model_are_refused,
       written_texts_are_the_output_of_kserve_and_tensorflow,
       written_texts_refuse_by_name_what_would_change_them,
       written_texts_of_long_inputs_are_cut_only_if_that_is_allowed,

@@ -180,79 +180,110 @@ START_TEST(writing_whose_step_ends_in_a_server_that_stops_is_503)
 }
 END_TEST
 
-/* Counts a word in a reply that is sent in parts, and ends it. */
-static unsigned count_in_parts(struct stage *stage, struct http_exchange *exchange,
-                               const char *word, bool *has_result)
+/* The streams of each protocol that has them. */
+static const struct stream {
+    const char *path, *body, *token, *first, *end, *problem, *detail;
+} streams[] = {
+    {"/predict", "{\"text\": \"a\", \"stream\": true, \"id\": \"s\"}",
+     "event: token\ndata: {\"index\":", "data: {\"index\":0,\"id\":7,\"text\":\"\\\"t\"}\n\n",
+     "event: result\ndata: {\"id\":\"s\",", "event: problem\ndata: {", "\"status\":504"},
+    {"/generate_stream", "{\"inputs\": \"a\", \"parameters\": {\"details\": true}}",
+     "data: {\"index\":",
+     "data: {\"index\":1,\"token\":{\"id\":7,\"text\":\"\\\"t\",\"logprob\":0,\"special\":false},"
+     "\"generated_text\":null,\"details\":null}\n\n",
+     "},\"generated_text\":\"written\",\"details\":{\"finish_reason\":\"eos_token\",",
+     "data: {\"error\":", "\"error_type\":\"generation\"}\n\n"},
+    {"/models/logs", "{\"inputs\": \"a\", \"stream\": true}",
+     "data: {\"index\":", "\"generated_text\":null,\"details\":null}\n\n",
+     "},\"generated_text\":\"written\",\"details\":null}\n\n",
+     "data: {\"error\":", "\"error_type\":\"generation\"}\n\n"},
+};
+enum { STREAMS = sizeof streams / sizeof *streams };
+
+static void begin_stream(struct stage *stage, struct http_exchange *exchange,
+                         const struct stream *stream)
 {
-    unsigned count = 0;
-    for (*has_result = false;;) {
-        fake_await_resumed(exchange);
-        exchange->reply.close = false;
-        stage->app.finish(&stage->service, exchange);
-        ck_assert_uint_eq(exchange->reply.status, 200);
-        ck_assert_str_eq(exchange->reply.content_type, "text/event-stream");
-        for (const char *at = exchange->reply.body; (at = strstr(at, word)) != NULL; at++)
-            count++;
-        *has_result |= strstr(exchange->reply.body, "event: result\ndata: {") != NULL;
-        if (!exchange->reply.has_more)
-            return count;
-        ck_assert(!*has_result);
-        ck_assert_int_eq(stage->app.more(&stage->service, exchange), HTTP_SUSPENDED);
-    }
+    exchange_init(exchange, stream->body);
+    exchange->path = stream->path;
+    ck_assert_int_eq(stage->app.head(&stage->service, exchange), HTTP_CONTINUE);
+    ck_assert_int_eq(stage->app.begin(&stage->service, exchange), HTTP_SUSPENDED);
+}
+
+/* The next part of a reply. */
+static const char *next_part(struct stage *stage, struct http_exchange *exchange)
+{
+    fake_await_resumed(exchange);
+    exchange->reply.close = false;
+    stage->app.finish(&stage->service, exchange);
+    ck_assert_str_eq(exchange->reply.content_type, "text/event-stream");
+    return exchange->reply.body;
 }
 
 START_TEST(writing_streams_each_token_and_then_the_answer)
 {
-    struct stage stage;
-    struct http_exchange exchange;
-    bool has_result;
-    writing_open(&stage, 50);
-    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true, \"id\": \"s\"}"));
-    ck_assert_uint_eq(
-        count_in_parts(&stage, &exchange, "event: token\ndata: {\"index\":", &has_result), 50);
-    ck_assert(has_result);
-    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"output\":\"written\""));
-    exchange_done(&stage, &exchange);
-    check_places(stage.service.batcher);
-    writing_close(&stage);
+    for (size_t i = 0; i < STREAMS; i++) {
+        struct stage stage;
+        struct http_exchange exchange;
+        unsigned count = 0;
+        writing_open(&stage, 50);
+        begin_stream(&stage, &exchange, &streams[i]);
+        for (;;) {
+            const char *at = next_part(&stage, &exchange);
+            const bool has_end = strstr(at, streams[i].end) != NULL;
+            for (; (at = strstr(at, streams[i].token)) != NULL; at++)
+                count++;
+            ck_assert_int_eq(has_end, !exchange.reply.has_more);
+            if (has_end)
+                break;
+            ck_assert_int_eq(stage.app.more(&stage.service, &exchange), HTTP_SUSPENDED);
+        }
+        ck_assert_uint_eq(count, 50);
+        exchange_done(&stage, &exchange);
+        check_places(stage.service.batcher);
+        writing_close(&stage);
+    }
 }
 END_TEST
 
-/* The first part is sent, and the row is the request's. */
-START_TEST(writing_whose_reader_leaves_between_two_parts_gives_its_place_back)
+/* A part is sent, and the row is the request's, whose reader takes its time: nothing is computed. */
+START_TEST(writing_waits_for_its_reader_and_ends_when_that_leaves)
 {
-    struct stage stage;
-    struct http_exchange exchange;
-    writing_open(&stage, 1000000);
-    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true}"));
-    fake_await_resumed(&exchange);
-    stage.app.finish(&stage.service, &exchange);
-    ck_assert(exchange.reply.has_more);
-    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "{\"index\":0,\"id\":7,\"text\":\"\\\"t\"}"));
-    exchange_done(&stage, &exchange);
-    check_places(stage.service.batcher);
-    writing_close(&stage);
+    for (size_t i = 0; i < STREAMS; i++) {
+        struct stage stage;
+        struct http_exchange exchange;
+        writing_open(&stage, 1000000);
+        begin_stream(&stage, &exchange, &streams[i]);
+        ck_assert_ptr_nonnull(strstr(next_part(&stage, &exchange), streams[i].first));
+        const unsigned runs = fake_runs;
+        ck_assert(exchange.reply.has_more);
+        ck_assert_uint_eq(((struct request *)exchange.state)->reserved, 1);
+        check_call(&stage, "{\"image\": \"MTIz\"}", 200, "label");
+        ck_assert_uint_eq(fake_runs, runs + 1);
+        exchange_done(&stage, &exchange);
+        check_places(stage.service.batcher);
+        writing_close(&stage);
+    }
 }
 END_TEST
 
 START_TEST(writing_that_fails_behind_its_first_token_ends_with_a_problem)
 {
-    struct stage stage;
-    struct http_exchange exchange;
-    writing_open(&stage, 1000000);
-    ck_assert(send(&stage, &exchange, "{\"text\": \"a\", \"stream\": true}"));
-    fake_await_resumed(&exchange);
-    stage.app.finish(&stage.service, &exchange);
-    ((struct request *)exchange.state)->rows[0].deadline_ns = 1;
-    exchange.reply.close = false;
-    ck_assert_int_eq(stage.app.more(&stage.service, &exchange), HTTP_SUSPENDED);
-    fake_await_resumed(&exchange);
-    stage.app.finish(&stage.service, &exchange);
-    ck_assert(!exchange.reply.has_more);
-    ck_assert_ptr_eq(strstr(exchange.reply.body, "event: problem\ndata: {"), exchange.reply.body);
-    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "after 1 tokens"));
-    exchange_done(&stage, &exchange);
-    writing_close(&stage);
+    for (size_t i = 0; i < STREAMS; i++) {
+        struct stage stage;
+        struct http_exchange exchange;
+        writing_open(&stage, 1000000);
+        begin_stream(&stage, &exchange, &streams[i]);
+        next_part(&stage, &exchange);
+        ((struct request *)exchange.state)->rows[0].deadline_ns = 1;
+        ck_assert_int_eq(stage.app.more(&stage.service, &exchange), HTTP_SUSPENDED);
+        const char *body = next_part(&stage, &exchange);
+        ck_assert(!exchange.reply.has_more);
+        ck_assert_ptr_eq(strstr(body, streams[i].problem), body);
+        ck_assert_ptr_nonnull(strstr(body, "after 1 tokens"));
+        ck_assert_ptr_nonnull(strstr(body, streams[i].detail));
+        exchange_done(&stage, &exchange);
+        writing_close(&stage);
+    }
 }
 END_TEST
 
@@ -287,6 +318,6 @@ SUITE("writing_rows", writing_is_one_answer_of_many_steps,
       writing_ends_at_its_deadline_and_tells_how_far_it_came,
       writing_whose_step_ends_in_a_server_that_stops_is_503,
       writing_streams_each_token_and_then_the_answer,
-      writing_whose_reader_leaves_between_two_parts_gives_its_place_back,
+      writing_waits_for_its_reader_and_ends_when_that_leaves,
       writing_that_fails_behind_its_first_token_ends_with_a_problem,
       writing_refuses_streams_that_there_are_not, writing_refuses_labels_and_what_it_does_not_have)
