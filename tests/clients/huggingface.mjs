@@ -1,6 +1,7 @@
 /* @huggingface/inference against the address that is given: prints its answers as one JSON object for run.py. */
 import { readFileSync } from 'node:fs';
 import { InferenceClient } from '@huggingface/inference';
+import { InferenceClient as ClientBefore } from 'inference-3';
 
 const [, , url, picture, ...rest] = process.argv;
 const [texts, labels] = rest.slice(0, 2).map((list) => JSON.parse(list));
@@ -17,7 +18,19 @@ const spans = async (aggregation_strategy) => each_of(recorded('tags/ner-bert-0'
 const written = (name) => recorded(`golden/${name}`).filter(({ text }) => text !== '');
 const greedy = { generate_parameters: { max_new_tokens: 16, num_beams: 1 } };
 
+/* textGenerationStream of version 3 asks the address itself, of version 4 OpenAI's route; streamingRequest asks the address. */
+const model = 'greedy-t5-0', parameters = { max_new_tokens: 16, details: true };
+const before = new ClientBefore('').endpoint(`${url}/models/${model}`);
+const streamed = async (ask) => each_of(written('t5-0'), async ({ text }) => {
+    const events = [];
+    for await (const event of ask(text))
+        events.push(event);
+    return events;
+});
+
 console.log(JSON.stringify({
+    streamed: await streamed((inputs) => at(model).streamingRequest({ inputs, parameters })),
+    streamedBefore: await streamed((inputs) => before.textGenerationStream({ model, inputs, parameters })),
     labels: await each(async (inputs) => pairs(await at('classes').textClassification({ inputs }))),
     vectors: await each((inputs) => at('vectors').featureExtraction({ inputs })),
     entailment: await each(async (inputs) => pairs(await at('entails').zeroShotClassification({ inputs,

@@ -34,7 +34,8 @@ MODELS = {"classes": "golden/bert-5", "ranks": "rerank/rerank-bert-0", "vectors"
           "wafers": "golden/vit-0", "any": "golden/clip-0", **PARTS, "weights": "vocabulary/splade-bert-0"}
 TASKS = {"marian-0": "translation", "m2m100-0": "translation", "pegasus-0": "summarization", "t5-0": "text2text",
          "trocr-0": "image-to-text"}
-NAMES = [*MODELS, "entails", *TASKS]
+GREEDY = {f"greedy-{name}": name for name in ("marian-0", "t5-0", "pegasus-0")}  # with one beam, for streams
+NAMES = [*MODELS, "entails", *TASKS, *GREEDY]
 
 
 def entailing_model(into):
@@ -48,11 +49,13 @@ def entailing_model(into):
     (into / "config.json").write_text(json.dumps(config))
 
 
-def writing_model(into, name):
+def writing_model(into, name, is_greedy):
     """A checkpoint that writes texts, whose files lie in two folders."""
     for folder in ("golden", "recoding"):
         for file in (ROOT / "tests/data" / folder / name).iterdir():
-            if file.name != "cases.json":
+            if file.name == "generation_config.json" and is_greedy:
+                (into / file.name).write_text(json.dumps({**json.loads(file.read_text()), "num_beams": 1}))
+            elif file.name != "cases.json":
                 (into / file.name).symlink_to(file)
 
 
@@ -304,6 +307,76 @@ def run_text_generation(native, url):
                 tally.differences += 1
             except ValidationError:
                 pass
+    return tally
+
+
+async def gathered(stream):
+    return [one async for one in stream]
+
+
+def check_stream(tally, native, model, text, events, what):
+    """Events of a stream beside the native answer and its tokens."""
+    answer = native.server.ask("/generate", {"inputs": text, "model": model,
+                                             "parameters": {"max_new_tokens": 16, "details": True}})
+    tally.expect([[one.token.id, one.token.text, one.token.logprob, one.token.special] for one in events],
+                 [[one["id"], one["text"], one["logprob"], one["special"]] for one in answer["details"]["tokens"]],
+                 f"tokens of {what} by {model}")
+    tally.expect([one.generated_text for one in events], [None] * (len(events) - 1) + [answer["generated_text"]],
+                 f"texts of {what} by {model}")
+    details = events[-1].details
+    tally.expect([getattr(details.finish_reason, "value", details.finish_reason), details.generated_tokens],
+                 [answer["details"]["finish_reason"], len(events)], f"details of {what} by {model}")
+
+
+def run_text_generation_streams(native, url):
+    import asyncio
+    import text_generation
+    from text_generation.errors import ValidationError
+    tally = Tally("text-generation, streams", importlib.metadata.version("text-generation"))
+    for model, name in GREEDY.items():
+        clients = [text_generation.Client(f"{url}/models/{model}"), text_generation.AsyncClient(f"{url}/models/{model}")]
+        for case in written(name):
+            check_stream(tally, native, model, case["text"], list(clients[0].generate_stream(case["text"], max_new_tokens=16)),
+                         "generate_stream")
+            events = asyncio.run(gathered(clients[1].generate_stream(case["text"], max_new_tokens=16)))
+            check_stream(tally, native, model, case["text"], events, "AsyncClient.generate_stream")
+        whole = clients[0].generate("scan", max_new_tokens=16, return_full_text=True).generated_text
+        last = list(clients[0].generate_stream("scan", max_new_tokens=16, return_full_text=True))[-1]
+        tally.expect(last.generated_text, whole, "generate_stream with the input")
+    for model, options in (("greedy-t5-0", {"temperature": 0.5}), ("greedy-t5-0", {"stop_sequences": ["a"]}),
+                           ("greedy-t5-0", {"truncate": 3}), ("t5-0", {})):
+        tally.calls += 1
+        try:
+            list(text_generation.Client(f"{url}/models/{model}").generate_stream("a", **options))
+            tally.differences += 1
+            print(f"  text-generation: a stream with {options} by {model} was answered")
+        except ValidationError:
+            pass
+    return tally
+
+
+def run_huggingface_hub_streams(native, url):
+    import asyncio
+    import huggingface_hub
+    tally = Tally("huggingface_hub, streams", huggingface_hub.__version__)
+    for model, name in GREEDY.items():
+        client = huggingface_hub.InferenceClient(f"{url}/models/{model}")
+
+        async def ask(text):
+            other = huggingface_hub.AsyncInferenceClient(f"{url}/models/{model}")
+            return await gathered(await other.text_generation(text, max_new_tokens=16, stream=True, details=True))
+
+        for case in written(name):
+            options = {"max_new_tokens": 16, "stream": True}
+            events = list(client.text_generation(case["text"], details=True, **options))
+            check_stream(tally, native, model, case["text"], events, "text_generation")
+            check_stream(tally, native, model, case["text"], asyncio.run(ask(case["text"])),
+                         "AsyncInferenceClient.text_generation")
+            tally.expect(list(client.text_generation(case["text"], **options)), [one.token.text for one in events],
+                         "text_generation without details")
+    tally.refuses(lambda: list(client.text_generation("a", stream=True, do_sample=True)), "sampling")
+    tally.refuses(lambda: list(client.text_generation("a", stream=True, details=True, decoder_input_details=True)),
+                  "details of the input")
     return tally
 
 
@@ -580,6 +653,10 @@ def run_evaluation(native, url):
     return tally
 
 
+def as_objects(value):
+    return json.loads(json.dumps(value), object_hook=lambda one: types.SimpleNamespace(**one))
+
+
 def run_javascript(native, url):
     version = json.loads((HERE / "node_modules/@huggingface/inference/package.json").read_text())["version"]
     tally = Tally("@huggingface/inference", version)
@@ -605,12 +682,16 @@ def run_javascript(native, url):
     for name, key in (("marian-0", "translation_text"), ("pegasus-0", "summary_text")):
         tally.expect([one[key] for one in found["written"][name]], [case["greedy"]["text"] for case in written(name)],
                      key)
+    for name in ("streamed", "streamedBefore"):
+        for events, case in zip(found[name], written("t5-0"), strict=True):
+            check_stream(tally, native, "greedy-t5-0", case["text"], as_objects(events), name)
     tally.expect(found["anyLabel"], native.labels("any", image=native.image(), candidate_labels=LABELS),
                  "zeroShotImageClassification")
     return tally
 
 
-RUNS = [run_huggingface_hub, run_pipelines, run_written, run_text_generation, run_tei, run_tei_client, run_openai,
+RUNS = [run_huggingface_hub, run_pipelines, run_written, run_huggingface_hub_streams, run_text_generation,
+        run_text_generation_streams, run_tei, run_tei_client, run_openai,
         run_cohere, run_langchain, run_llama_index, run_llama_index_rerank, run_evaluation, run_javascript, run_kserve,
         run_tritonclient]
 
@@ -623,10 +704,10 @@ def main():
         entailing.mkdir()
         entailing_model(entailing)
         writing = []
-        for name in TASKS:
+        for name in [*TASKS, *GREEDY]:
             into = pathlib.Path(folder, name)
             into.mkdir()
-            writing_model(into, name)
+            writing_model(into, GREEDY.get(name, name), name in GREEDY)
             writing += ["--model", f"{name}={into}"]
         with Server(MODELS, "--model", f"entails={entailing}", *writing, "--models-root", ROOT / "tests/data",
                     "--state-dir", pathlib.Path(folder, "state")) as server:
