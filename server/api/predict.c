@@ -118,7 +118,7 @@ static enum err_code parse(struct service *service, struct request *request)
     if (repeats_begin(service, request) || repeats_has_reply(request))
         return request->err.code;
     if (claim_reading(service, request, protocol->parse_bytes(request)) ||
-        protocol->parse(service, request) || stream_check(request))
+        protocol->parse(request) || stream_check(request))
         return request->err.code;
     request->deadline_ns = request_deadline_ns(request, request->snapshot->config.deadline_ms);
     if (rows_open(request) || check_restricted(request))

@@ -44,11 +44,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FRAME_BYTES = 2048,     /* of a reply and its headers */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
-    RAW_BYTES = 4096,       /* of a call without JSON */
-};
+enum { RAW_BYTES = 4096 }; /* of a call without JSON */
 
 struct hf_task;
 enum hf_form { HF_ONE, HF_LIST, HF_SIMILARITY, HF_HYPOTHESES };
@@ -96,14 +92,6 @@ static const struct hf_task {
 };
 
 /* ---- the call ---- */
-
-static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
-{
-    if (call->item_count == 1)
-        snprintf(out, CALL_PLACE_BYTES, "inputs");
-    else
-        snprintf(out, CALL_PLACE_BYTES, "inputs[%u]", index);
-}
 
 static void label_place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
 {
@@ -447,7 +435,7 @@ static enum err_code open_call(struct request *request)
     const bool has_name = strchr(request->pattern, '{') != NULL;
     const bool has_task = strstr(request->pattern, "{task}") != NULL;
     struct hf *state = arena_alloc_array(&request->exchange->arena, 1, sizeof *state);
-    request->call = (struct predict_call){.place = place,
+    request->call = (struct predict_call){.place = texts_place,
                                           .model_place = "model",
                                           .keep = true,
                                           .wish = WISH_PIPELINE,
@@ -460,12 +448,11 @@ static enum err_code open_call(struct request *request)
     return has_task ? read_task(request) : ERR_OK;
 }
 
-static enum err_code parse(struct service *service, struct request *request)
+static enum err_code parse(struct request *request)
 {
     static const char known[] = "inputs, parameters, options, normalize, prompt_name, dimensions, "
                                 "truncate, truncation_direction, stream";
     struct json_t *root = NULL;
-    (void)service;
     if (open_call(request) || content_decode(request))
         return request->err.code;
     if (request->body == REQUEST_IMAGE) {
@@ -488,34 +475,17 @@ static enum err_code parse(struct service *service, struct request *request)
 
 /* ---- the answer ---- */
 
-static unsigned size_of(const struct request *request, const struct row *row)
-{
-    const unsigned kept = request->call.vector.dimensions;
-    return kept > 0 ? kept : row_info(row)->vector_size;
-}
-
-static size_t reply_bytes(const struct request *request, size_t *text)
+static size_t row_bytes(const struct request *request, const struct row *row, size_t *work)
 {
     const struct hf *state = request->state;
-    size_t work = 0;
-    *text = FRAME_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct row *row = &request->rows[i];
-        const size_t label = state->form == HF_HYPOTHESES ? strlen(state->labels.texts[i]) : 0;
-        if (row->err.code != ERR_OK)
-            continue;
-        if (parts_are_told(row_info(row))) {
-            *text = memory_sum(*text, parts_bytes(request, row, &state->parts, &work));
-            continue;
-        }
-        if (row_info(row)->task == ENGINE_GENERATE) {
-            *text = memory_sum(*text, written_bytes(request, row, &state->written, &work));
-            continue;
-        }
-        const size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
-        *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row) + 6 * label));
-    }
-    return memory_sum(memory_sum(*text, work), sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    const size_t label =
+        state->form == HF_HYPOTHESES ? strlen(state->labels.texts[row - request->rows]) : 0;
+    if (parts_are_told(row_info(row)))
+        return parts_bytes(request, row, &state->parts, work);
+    if (row_info(row)->task == ENGINE_GENERATE)
+        return written_bytes(request, row, &state->written, work);
+    return memory_sum(memory_product(1 + writing_vector_size(request, row), WRITING_NUMBER_BYTES),
+                      writing_labels_bytes(row) + 6 * label);
 }
 
 /* Softmax over the labels' entailment, or of each label's over its contradiction: that is the first
@@ -550,8 +520,7 @@ static void write_hypothesis(const struct request *request, struct writing *writ
         writing_rank(writing->order, state->scores, request->call.item_count);
     }
     const unsigned index = writing->order[writing->encoded];
-    writing_label(&writing->text, state->labels.texts[index], state->scores[index],
-                  writing->encoded == 0);
+    writing_label(&writing->text, state->labels.texts[index], state->scores[index], true);
 }
 
 /* Several inputs with one text each have one list, as pipelines have it; pictures, and inputs with
@@ -571,13 +540,13 @@ static void write_texts(const struct request *request, struct writing *writing,
 static void write_row(const struct request *request, struct writing *writing, struct row *row)
 {
     const struct hf *state = request->state;
-    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
     if (row_info(row)->task == ENGINE_GENERATE)
         write_texts(request, writing, row);
     else if (state->form == HF_SIMILARITY)
         writing_cosine(&writing->text, &request->rows[0], row);
     else if (row_info(row)->task == ENGINE_EMBED) {
-        writing_numbers(&writing->text, row->answer.result.vector, size_of(request, row));
+        writing_numbers(&writing->text, row->answer.result.vector,
+                        writing_vector_size(request, row));
     } else if (parts_are_told(row_info(row)))
         parts_write(&writing->text, request, row, &state->parts);
     else
@@ -598,27 +567,16 @@ static bool is_bare(const struct request *request)
 static unsigned encode_row(struct request *request)
 {
     const struct hf *state = request->state;
-    const unsigned first = state->form == HF_SIMILARITY, count = request->call.item_count - first;
-    struct writing *writing = writing_begin(request, is_bare(request) ? "" : "[");
-    if (writing == NULL || writing->encoded == count)
+    const unsigned first = state->form == HF_SIMILARITY;
+    struct writing *writing =
+        writing_next(request, is_bare(request) ? "" : "[", request->call.item_count - first);
+    if (writing == NULL)
         return 0;
     if (state->form == HF_HYPOTHESES)
         write_hypothesis(request, writing);
     else
         write_row(request, writing, &request->rows[first + writing->encoded]);
-    return count - ++writing->encoded;
-}
-
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    (void)timing;
-    while (encode_row(request) > 0)
-        continue;
-    struct writing *writing = request->reply;
-    if (writing == NULL)
-        return NULL;
-    codec_text_add(&writing->text, is_bare(request) ? "" : "]");
-    return codec_text_end(&writing->text, len);
+    return writing_done(writing, is_bare(request) ? "" : "]");
 }
 
 /* Clients of text-generation-inference know their own kinds of errors alone. */
@@ -626,7 +584,7 @@ static const char *problem(struct request *request, size_t *len)
 {
     const struct hf *state = request->state;
     const bool is_theirs = state != NULL && state->written.is_generation;
-    return is_theirs ? written_problem(request, len) : texts_tei_problem(request, len);
+    return is_theirs ? texts_tgi_problem(request, len) : texts_tei_problem(request, len);
 }
 
 const struct protocol protocol_hf = {
@@ -634,12 +592,10 @@ const struct protocol protocol_hf = {
     .accept = accept_body,
     .parse_bytes = parse_bytes,
     .parse = parse,
-    .reply_bytes = reply_bytes,
+    .row_bytes = row_bytes,
     .encode_row = encode_row,
-    .encode = encode,
     .problem = problem,
     .head = tei_head,
     .event = written_event,
-    .reply_type = "application/json",
-    .problem_type = "application/json",
+    WRITING_PROTOCOL,
 };

@@ -183,7 +183,7 @@ static enum err_code parse_json_of_any(struct service *service, struct request *
     request->err = (struct err){0};
     if (claim_reading(service, request, request->protocol->parse_bytes(request)))
         return request->err.code;
-    return request->protocol->parse(service, request);
+    return request->protocol->parse(request);
 }
 
 /* True if Accept names lines: answers of `inputs` are lines then, too. */
@@ -193,8 +193,9 @@ static bool wants_lines(const struct request *request)
     return accept != NULL && strcasestr(accept, "application/x-ndjson") != NULL;
 }
 
-static enum err_code parse(struct service *service, struct request *request)
+static enum err_code parse(struct request *request)
 {
+    struct service *service = request->service;
     if (request->lines == NULL && content_decode(request))
         return request->err.code;
     if (request->body == REQUEST_LINES && request->call.wish == WISH_SIMILAR)
@@ -214,10 +215,10 @@ static enum err_code parse(struct service *service, struct request *request)
 }
 
 /* The wish, which the parsers of a call keep, says what it may have. */
-static enum err_code parse_search(struct service *service, struct request *request)
+static enum err_code parse_search(struct request *request)
 {
     request->call.wish = WISH_SIMILAR;
-    return parse(service, request);
+    return parse(request);
 }
 
 /* ---- the answer ---- */

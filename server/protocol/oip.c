@@ -40,12 +40,10 @@
 #endif
 
 enum {
-    FRAME_BYTES = 2048,     /* of a reply */
-    OUTPUT_BYTES = 512,     /* of an output, beside its elements */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
-    PREFIX_BYTES = 4,       /* the length of an element */
-    CLASS_BYTES = 64,       /* number and index of a class, and what is around them */
-    LETTER_BYTES = 6,       /* of a character in JSON */
+    OUTPUT_BYTES = 512, /* of an output, beside its elements */
+    PREFIX_BYTES = 4,   /* the length of an element */
+    CLASS_BYTES = 64,   /* number and index of a class, and what is around them */
+    LETTER_BYTES = 6,   /* of a character in JSON */
     OUTPUTS_MAX = 6,
 };
 
@@ -71,7 +69,7 @@ struct oip {
     unsigned count;
     bool is_binary;            /* outputs that say nothing */
     const char *tail;          /* [tail_len] what is left of the binary data */
-    size_t tail_len, json_len; /* of the reply's JSON; 0: there is nothing behind it */
+    size_t tail_len, json_len; /* of the reply's JSON */
     struct http_field fields[2];
     enum engine_task task; /* of the model; ENGINE_CLASSIFY if it is not served */
 };
@@ -360,12 +358,11 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
     return read_inputs(request, doc_member(root, "inputs"));
 }
 
-static enum err_code parse(struct service *service, struct request *request)
+static enum err_code parse(struct request *request)
 {
     struct oip *state = arena_alloc_array(&request->exchange->arena, 1, sizeof *state);
     struct predict_call *call = &request->call;
     struct json_t *root = NULL;
-    (void)service;
     *call = (struct predict_call){
         .place = place, .model_place = "model", .keep = true, .top_k = TOP_K_ALL};
     request->state = state;
@@ -447,27 +444,22 @@ static const char *text_of(const struct request *request, const struct output *o
     return text;
 }
 
-static size_t reply_bytes(const struct request *request, size_t *text)
+/* The first row's is that of the outputs, too. */
+static size_t row_bytes(const struct request *request, const struct row *row, size_t *work)
 {
     const struct oip *state = request->state;
-    *text = FRAME_BYTES + state->count * OUTPUT_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct row *row = &request->rows[i];
-        if (row->err.code != ERR_OK)
-            continue;
-        const struct engine_info *info = row_info(row);
-        const size_t numbers = (size_t)info->label_count + info->vector_size + 1;
-        /* of classes the text, and what it is made from in the arena */
-        const size_t classes = 2 * writing_labels_bytes(row) +
-                               (size_t)info->label_count * (CLASS_BYTES + ARENA_ALIGNMENT);
-        *text = memory_sum(*text, state->count * (numbers * WRITING_NUMBER_BYTES + classes));
-        const struct engine_source source = request_source(request, i);
-        if (info->task == ENGINE_GENERATE)
-            *text =
-                memory_sum(*text, memory_product(state->count * LETTER_BYTES,
-                                                 engine_need(row_engine(row), &source).written));
-    }
-    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    const struct engine_info *info = row_info(row);
+    const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
+    const size_t frame = row == request->rows ? OUTPUT_BYTES : 0;
+    const size_t numbers = (size_t)info->label_count + info->vector_size + 1;
+    /* of classes the text, and what it is made from in the arena */
+    const size_t classes =
+        2 * writing_labels_bytes(row) + (size_t)info->label_count * (CLASS_BYTES + ARENA_ALIGNMENT);
+    const size_t written =
+        info->task == ENGINE_GENERATE ? engine_need(row_engine(row), &source).written : 0;
+    (void)work;
+    return memory_sum(state->count * (frame + numbers * WRITING_NUMBER_BYTES + classes),
+                      memory_product(state->count * LETTER_BYTES, written));
 }
 
 /* Bytes of the output's binary data. */
@@ -580,27 +572,12 @@ static unsigned encode_row(struct request *request)
     return 2 * all - writing->encoded;
 }
 
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    struct oip *state = request->state;
-    (void)timing;
-    while (encode_row(request) > 0)
-        continue;
-    struct writing *writing = request->reply;
-    if (writing == NULL)
-        return NULL;
-    const char *body = codec_text_end(&writing->text, len);
-    if (*len == state->json_len)
-        state->json_len = 0;
-    return body;
-}
-
 static void add_head(struct request *request, const struct codec_timing *timing)
 {
     struct oip *state = request->state;
     const char *len = arena_format(&request->exchange->arena, "%zu", state->json_len);
     (void)timing;
-    if (state->json_len == 0)
+    if (state->json_len == request->exchange->reply.body_len)
         return;
     if (len == NULL) { /* without it the reply cannot be read */
         err_no_memory(&request->err, sizeof *len);
@@ -616,11 +593,9 @@ const struct protocol protocol_oip = {
     .accept = accept_body,
     .parse_bytes = texts_parse_bytes,
     .parse = parse,
-    .reply_bytes = reply_bytes,
+    .row_bytes = row_bytes,
     .encode_row = encode_row,
-    .encode = encode,
     .problem = texts_tei_problem,
     .head = add_head,
-    .reply_type = "application/json",
-    .problem_type = "application/json",
+    WRITING_PROTOCOL,
 };

@@ -24,11 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    ROW_BYTES = 128,        /* of an element of `data`, beside its numbers */
-    FRAME_BYTES = 1024,     /* of the rest */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON: a character takes six, and it is dumped */
-};
+enum { ROW_BYTES = 128 }; /* of an element of `data`, beside its numbers */
 
 /* ---- the call ---- */
 
@@ -67,12 +63,11 @@ static enum err_code read_options(struct request *request, const struct json_t *
     return ERR_OK;
 }
 
-static enum err_code parse(struct service *service, struct request *request)
+static enum err_code parse(struct request *request)
 {
     static const char known[] =
         "input, model, encoding_format, dimensions, user, prompt_name, truncate";
     struct json_t *root;
-    (void)service;
     request->call = (struct predict_call){
         .place = place, .model_place = "model", .keep = true, .wish = WISH_VECTOR};
     if (!texts_open(request, &root, known, 0) && !read_options(request, root))
@@ -83,27 +78,12 @@ static enum err_code parse(struct service *service, struct request *request)
 
 /* ---- the answer ---- */
 
-static unsigned size_of(const struct request *request, const struct row *row)
+static size_t row_bytes(const struct request *request, const struct row *row, size_t *work)
 {
-    const unsigned kept = request->call.vector.dimensions;
-    return kept > 0 ? kept : row_info(row)->vector_size;
+    (void)work;
+    return memory_sum(ROW_BYTES,
+                      memory_product(writing_vector_size(request, row), WRITING_NUMBER_BYTES));
 }
-
-/* Rows are written without scratch. */
-static size_t reply_bytes(const struct request *request, size_t *text)
-{
-    *text = FRAME_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct row *row = &request->rows[i];
-        const size_t bytes = row->err.code != ERR_OK
-                                 ? 0
-                                 : memory_product(size_of(request, row), WRITING_NUMBER_BYTES);
-        *text = memory_sum(*text, memory_sum(bytes, ROW_BYTES));
-    }
-    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
-}
-
-static const char head[] = "{\"object\":\"list\",\"data\":[";
 
 /* Encodes pieces of a multiple of three bytes, so that padding stands at the end alone. */
 static void add_base64(struct codec_text *text, const float *vector, unsigned size)
@@ -134,56 +114,44 @@ static void add_integers(struct codec_text *text, const struct vector_form *form
 
 static unsigned encode_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, head);
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    const unsigned count = request->call.item_count;
+    struct writing *writing = writing_next(request, "{\"object\":\"list\",\"data\":[", count);
+    if (writing == NULL)
         return 0;
-    struct row *row = &request->rows[writing->encoded];
+    struct codec_text *text = &writing->text;
+    const struct row *row = &request->rows[writing->encoded];
     const struct vector_form *form = &request->call.vector;
     const float *vector = row->answer.result.vector;
-    const unsigned size = size_of(request, row);
-    char begin[ROW_BYTES];
-    snprintf(begin, sizeof begin, "%s{\"object\":\"embedding\",\"index\":%u,\"embedding\":",
-             writing->encoded > 0 ? "," : "", writing->encoded);
-    codec_text_add(&writing->text, begin);
-    if (form->encoding == VECTOR_BASE64)
-        add_base64(&writing->text, vector, size);
-    else if (form->encoding == VECTOR_FLOAT)
-        writing_numbers(&writing->text, vector, size);
-    else
-        add_integers(&writing->text, form, row_info(row), vector);
-    codec_text_add(&writing->text, "}");
-    return request->call.item_count - ++writing->encoded;
-}
-
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    struct writing *writing = writing_begin(request, head);
+    const unsigned size = writing_vector_size(request, row);
     unsigned long tokens = 0;
-    char usage[96];
-    (void)timing;
-    if (writing == NULL)
-        return NULL;
-    while (encode_row(request) > 0)
-        continue;
-    for (unsigned i = 0; i < request->call.item_count; i++)
+    char part[ROW_BYTES];
+    snprintf(part, sizeof part,
+             "{\"object\":\"embedding\",\"index\":%u,\"embedding\":", writing->encoded);
+    codec_text_add(text, part);
+    if (form->encoding == VECTOR_BASE64)
+        add_base64(text, vector, size);
+    else if (form->encoding == VECTOR_FLOAT)
+        writing_numbers(text, vector, size);
+    else
+        add_integers(text, form, row_info(row), vector);
+    codec_text_add(text, "}");
+    if (writing->encoded + 1 < count)
+        return writing_done(writing, "");
+    for (unsigned i = 0; i < count; i++)
         tokens += request->rows[i].answer.result.tokens;
-    snprintf(usage, sizeof usage, ",\"usage\":{\"prompt_tokens\":%lu,\"total_tokens\":%lu}}",
-             tokens, tokens);
-    codec_text_add(&writing->text, "],\"model\":");
-    codec_text_string(&writing->text, request->rows[0].answer.model_name);
-    codec_text_add(&writing->text, usage);
-    return codec_text_end(&writing->text, len);
+    codec_text_add(text, "],\"model\":");
+    codec_text_string(text, request->rows[0].answer.model_name);
+    snprintf(part, sizeof part, ",\"usage\":{\"prompt_tokens\":%lu,\"total_tokens\":%lu}}", tokens,
+             tokens);
+    return writing_done(writing, part);
 }
 
 const struct protocol protocol_openai = {
     .name = "openai",
-    .accept = texts_accept,
-    .parse_bytes = texts_parse_bytes,
     .parse = parse,
-    .reply_bytes = reply_bytes,
+    .row_bytes = row_bytes,
     .encode_row = encode_row,
-    .encode = encode,
     .problem = texts_problem,
-    .reply_type = "application/json",
-    .problem_type = "application/json",
+    TEXTS_PROTOCOL,
+    WRITING_PROTOCOL,
 };

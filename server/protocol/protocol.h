@@ -27,10 +27,13 @@ struct protocol {
     /* Upper bound of the memory that parse takes. */
     size_t (*parse_bytes)(struct request *request);
     /* The exchange's body -> request->call. Returns request->err.code. */
-    enum err_code (*parse)(struct service *service, struct request *request);
+    enum err_code (*parse)(struct request *request);
     /* Upper bounds, once rows have their labels: of the reply's text, and, returned, of all that it
      * takes while it is made; without explanations. */
     size_t (*reply_bytes)(const struct request *request, size_t *text);
+    /* With writing_reply_bytes: upper bound of a row's part of the text; *work, of what is taken
+     * while the rows are written, may grow. */
+    size_t (*row_bytes)(const struct request *request, const struct row *row, size_t *work);
     /* The results of one more row -> request->reply; how many are left. Then, or at once, encode.
      */
     unsigned (*encode_row)(struct request *request);

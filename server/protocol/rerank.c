@@ -32,17 +32,15 @@
 enum {
     ROW_BYTES = 96, /* of a result, beside its text */
     TEXT_COPIES =
-        6 * 3,          /* of a document: a character takes six, in a tree, its dump and the text */
-    FRAME_BYTES = 2048, /* of the rest */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
+        6 * 3, /* of a document: a character takes six, in a tree, its dump and the text */
 };
 
 /* The options of a call; request->state. */
 struct ranking {
     bool is_tei, returns_texts, wants_logits;
     unsigned top_n;
-    unsigned *order; /* [item_count] rows, best first; NULL: not sorted yet */
-    float *scores;   /* [item_count] */
+    unsigned *order; /* [item_count] rows, best first */
+    float *scores;   /* [item_count]; NULL: not sorted yet */
 };
 
 /* ---- the call ---- */
@@ -90,12 +88,11 @@ static enum err_code open_call(struct request *request, bool is_tei)
     return ERR_OK;
 }
 
-static enum err_code parse(struct service *service, struct request *request)
+static enum err_code parse(struct request *request)
 {
     static const char known[] = "query, documents, model, top_n, return_documents";
     struct json_t *root = NULL;
     long long top_n = UINT_MAX;
-    (void)service;
     if (open_call(request, false) || texts_open(request, &root, known, 0))
         goto out;
     struct ranking *state = request->state;
@@ -111,12 +108,11 @@ out:
     return request->err.code;
 }
 
-static enum err_code tei_parse(struct service *service, struct request *request)
+static enum err_code tei_parse(struct request *request)
 {
     static const char known[] =
         "query, texts, raw_scores, return_text, truncate, truncation_direction, model";
     struct json_t *root = NULL;
-    (void)service;
     if (open_call(request, true) || texts_open(request, &root, known, 0))
         goto out;
     struct ranking *state = request->state;
@@ -134,54 +130,53 @@ out:
 
 /* ---- the answer ---- */
 
-static size_t reply_bytes(const struct request *request, size_t *text)
+/* With its place in the order; a tree is of one text at a time. */
+static size_t row_bytes(const struct request *request, const struct row *row, size_t *work)
 {
     const struct ranking *state = request->state;
-    size_t largest = 0;
-    *text = FRAME_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const size_t len = state->returns_texts ? request->call.items[i].source.pair_len : 0;
-        largest = len > largest ? len : largest;
-        *text = memory_sum(*text, memory_sum(ROW_BYTES, memory_product(len, 6)));
-    }
-    *text = memory_sum(*text, request->call.item_count * (sizeof(unsigned) + sizeof(float)));
-    return memory_sum(*text, memory_sum(memory_product(largest, TEXT_COPIES),
-                                        sizeof((struct err *)0)->text * MESSAGE_COPIES));
+    const struct engine_source *source = &request->call.items[row - request->rows].source;
+    const size_t len = state->returns_texts ? source->pair_len : 0;
+    const size_t tree = memory_product(len, TEXT_COPIES);
+    *work = tree > *work ? tree : *work;
+    return memory_sum(ROW_BYTES + sizeof(unsigned) + sizeof(float), memory_product(len, 6));
 }
 
 /* Sorts the rows before the first. */
-static struct writing *begin(struct request *request)
+static enum err_code sort(struct request *request)
 {
     struct ranking *state = request->state;
     const unsigned count = request->call.item_count;
     struct arena *arena = &request->exchange->arena;
-    if (state->order == NULL) {
-        state->order = arena_alloc_array(arena, count, sizeof *state->order);
+    state->order = arena_alloc_array(arena, count, sizeof *state->order);
+    if (state->order != NULL)
         state->scores = arena_alloc_array(arena, count, sizeof *state->scores);
-        if (state->order == NULL || state->scores == NULL)
-            return NULL;
-        for (unsigned i = 0; i < count; i++) {
-            const struct engine_result *result = &request->rows[i].answer.result;
-            state->scores[i] = state->wants_logits ? result->logits[0] : result->scores[0];
-        }
-        writing_rank(state->order, state->scores, count);
-        state->top_n = count < state->top_n ? count : state->top_n;
+    if (state->scores == NULL)
+        return ERR_NO_MEMORY;
+    for (unsigned i = 0; i < count; i++) {
+        const struct engine_result *result = &request->rows[i].answer.result;
+        state->scores[i] = state->wants_logits ? result->logits[0] : result->scores[0];
     }
-    return writing_begin(request, state->is_tei ? "[" : "{\"results\":[");
+    writing_rank(state->order, state->scores, count);
+    state->top_n = count < state->top_n ? count : state->top_n;
+    return ERR_OK;
 }
 
 static unsigned encode_row(struct request *request)
 {
-    struct writing *writing = begin(request);
     const struct ranking *state = request->state;
-    if (writing == NULL || writing->encoded == state->top_n)
+    if (state->scores == NULL && sort(request))
+        return 0;
+    struct writing *writing =
+        writing_next(request, state->is_tei ? "[" : "{\"results\":[", state->top_n);
+    if (writing == NULL)
         return 0;
     const unsigned index = state->order[writing->encoded];
     struct codec_text *text = &writing->text;
-    char head[ROW_BYTES];
-    snprintf(head, sizeof head, "%s{\"index\":%u,\"%s\":", writing->encoded > 0 ? "," : "", index,
+    unsigned long tokens = 0;
+    char part[2 * ROW_BYTES];
+    snprintf(part, sizeof part, "{\"index\":%u,\"%s\":", index,
              state->is_tei ? "score" : "relevance_score");
-    codec_text_add(text, head);
+    codec_text_add(text, part);
     writing_number(text, state->scores[index]);
     if (state->returns_texts) {
         codec_text_add(text, state->is_tei ? ",\"text\":" : ",\"document\":{\"text\":");
@@ -189,59 +184,37 @@ static unsigned encode_row(struct request *request)
         codec_text_add(text, state->is_tei ? "" : "}");
     }
     codec_text_add(text, "}");
-    return state->top_n - ++writing->encoded;
-}
-
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    struct writing *writing = begin(request);
-    const struct ranking *state = request->state;
-    unsigned long tokens = 0;
-    char usage[160];
-    (void)timing;
-    if (writing == NULL)
-        return NULL;
-    while (encode_row(request) > 0)
-        continue;
-    codec_text_add(&writing->text, "]");
-    if (state->is_tei)
-        return codec_text_end(&writing->text, len);
+    if (state->is_tei || writing->encoded + 1 < state->top_n)
+        return writing_done(writing, "]");
     for (unsigned i = 0; i < request->call.item_count; i++)
         tokens += request->rows[i].answer.result.tokens;
-    codec_text_add(&writing->text, ",\"id\":");
-    codec_text_string(&writing->text, request->id);
-    codec_text_add(&writing->text, ",\"model\":");
-    codec_text_string(&writing->text, request->rows[0].answer.model_name);
-    snprintf(usage, sizeof usage,
+    codec_text_add(text, "],\"id\":");
+    codec_text_string(text, request->id);
+    codec_text_add(text, ",\"model\":");
+    codec_text_string(text, request->rows[0].answer.model_name);
+    snprintf(part, sizeof part,
              ",\"usage\":{\"total_tokens\":%lu},\"meta\":{\"api_version\":{\"version\":\"1\"}}}",
              tokens);
-    codec_text_add(&writing->text, usage);
-    return codec_text_end(&writing->text, len);
+    return writing_done(writing, part);
 }
 
 const struct protocol protocol_rerank = {
     .name = "rerank",
-    .accept = texts_accept,
-    .parse_bytes = texts_parse_bytes,
     .parse = parse,
-    .reply_bytes = reply_bytes,
+    .row_bytes = row_bytes,
     .encode_row = encode_row,
-    .encode = encode,
     .problem = texts_problem,
-    .reply_type = "application/json",
-    .problem_type = "application/json",
+    TEXTS_PROTOCOL,
+    WRITING_PROTOCOL,
 };
 
 const struct protocol protocol_tei_rerank = {
     .name = "tei_rerank",
-    .accept = texts_accept,
-    .parse_bytes = texts_parse_bytes,
     .parse = tei_parse,
-    .reply_bytes = reply_bytes,
+    .row_bytes = row_bytes,
     .encode_row = encode_row,
-    .encode = encode,
     .problem = texts_tei_problem,
     .head = tei_head,
-    .reply_type = "application/json",
-    .problem_type = "application/json",
+    TEXTS_PROTOCOL,
+    WRITING_PROTOCOL,
 };

@@ -29,11 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FRAME_BYTES = 2048,     /* of a reply and its headers */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
-    WEIGHT_BYTES = 64,      /* {"index":4294967295,"value":...}, */
-};
+enum { WEIGHT_BYTES = 64 }; /* {"index":4294967295,"value":...}, */
 
 /* The options of a call; request->state. */
 struct tei {
@@ -43,20 +39,15 @@ struct tei {
 
 /* ---- the call ---- */
 
-static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
-{
-    if (call->item_count == 1)
-        snprintf(out, CALL_PLACE_BYTES, "inputs");
-    else
-        snprintf(out, CALL_PLACE_BYTES, "inputs[%u]", index);
-}
-
 static enum err_code open_call(struct request *request, enum predict_wish wish,
                                struct json_t **root, const char *known)
 {
     struct tei *state = arena_alloc(&request->exchange->arena, sizeof *state);
-    request->call = (struct predict_call){
-        .place = place, .model_place = "model", .keep = true, .wish = wish, .top_k = TOP_K_ALL};
+    request->call = (struct predict_call){.place = texts_place,
+                                          .model_place = "model",
+                                          .keep = true,
+                                          .wish = wish,
+                                          .top_k = TOP_K_ALL};
     request->state = state;
     if (state == NULL)
         return err_no_memory(&request->err, sizeof *state);
@@ -66,14 +57,13 @@ static enum err_code open_call(struct request *request, enum predict_wish wish,
     return texts_name(request, *root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
 }
 
-static enum err_code parse_embed(struct service *service, struct request *request)
+static enum err_code parse_embed(struct request *request)
 {
     static const char known[] =
         "inputs, normalize, dimensions, prompt_name, truncate, truncation_direction, model";
     struct json_t *root = NULL;
     bool normalizes = true;
     long long dimensions = 0;
-    (void)service;
     if (open_call(request, WISH_VECTOR, &root, known) ||
         doc_get_bool(root, "$", "normalize", &normalizes, &request->err) ||
         doc_get_integer(root, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
@@ -103,9 +93,8 @@ static enum err_code parse_whole(struct request *request, enum predict_wish wish
 }
 
 /* A client sends `normalize` here, too; their server leaves it out, and so is it here. */
-static enum err_code parse_all(struct service *service, struct request *request)
+static enum err_code parse_all(struct request *request)
 {
-    (void)service;
     if (parse_whole(request, WISH_VECTOR,
                     "inputs, normalize, prompt_name, truncate, truncation_direction, model"))
         return request->err.code;
@@ -113,17 +102,15 @@ static enum err_code parse_all(struct service *service, struct request *request)
     return ERR_OK;
 }
 
-static enum err_code parse_sparse(struct service *service, struct request *request)
+static enum err_code parse_sparse(struct request *request)
 {
-    (void)service;
     return parse_whole(request, WISH_SPARSE,
                        "inputs, prompt_name, truncate, truncation_direction, model");
 }
 
-static enum err_code parse_similarity(struct service *service, struct request *request)
+static enum err_code parse_similarity(struct request *request)
 {
     struct json_t *root = NULL;
-    (void)service;
     if (open_call(request, WISH_VECTOR, &root, "inputs, parameters, model"))
         goto out;
     const struct json_t *parameters;
@@ -153,11 +140,10 @@ static enum err_code read_sequence(struct request *request, const struct json_t 
     return texts_text(request, doc_array_item(value, 1), where, &out->pair, &out->pair_len);
 }
 
-static enum err_code parse_predict(struct service *service, struct request *request)
+static enum err_code parse_predict(struct request *request)
 {
     struct json_t *root = NULL;
     struct predict_call *call = &request->call;
-    (void)service;
     if (open_call(request, WISH_SCORES, &root,
                   "inputs, raw_scores, truncate, truncation_direction, model"))
         goto out;
@@ -222,74 +208,56 @@ bool tei_is_prediction(const struct request *request)
 
 /* ---- the answer ---- */
 
-static unsigned size_of(const struct request *request, const struct row *row)
-{
-    const unsigned kept = request->call.vector.dimensions;
-    return kept > 0 ? kept : row_info(row)->vector_size;
-}
-
-static struct engine_need need_of(const struct request *request, const struct row *row)
+static size_t row_bytes(const struct request *request, const struct row *row, size_t *work)
 {
     const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
-    return engine_need(row_engine(row), &source);
-}
-
-static size_t reply_bytes(const struct request *request, size_t *text)
-{
-    *text = FRAME_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct row *row = &request->rows[i];
-        if (row->err.code != ERR_OK)
-            continue;
-        size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
-        if (request->call.wish == WISH_SPARSE)
-            numbers = memory_product(row_info(row)->vocab_size, WEIGHT_BYTES);
-        if (request->call.vector.chunks == VECTORS_TOKENS)
-            numbers = memory_product(
-                need_of(request, row).parts,
-                memory_product(1 + row_info(row)->hidden_size, WRITING_NUMBER_BYTES));
-        *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row)));
-    }
-    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    size_t numbers = memory_product(1 + writing_vector_size(request, row), WRITING_NUMBER_BYTES);
+    (void)work;
+    if (request->call.wish == WISH_SPARSE)
+        numbers = memory_product(row_info(row)->vocab_size, WEIGHT_BYTES);
+    if (request->call.vector.chunks == VECTORS_TOKENS)
+        numbers =
+            memory_product(engine_need(row_engine(row), &source).parts,
+                           memory_product(1 + row_info(row)->hidden_size, WRITING_NUMBER_BYTES));
+    return memory_sum(numbers, writing_labels_bytes(row));
 }
 
 static unsigned embed_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "[");
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    struct writing *writing = writing_next(request, "[", request->call.item_count);
+    if (writing == NULL)
         return 0;
     const struct row *row = &request->rows[writing->encoded];
-    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
-    writing_numbers(&writing->text, row->answer.result.vector, size_of(request, row));
-    return request->call.item_count - ++writing->encoded;
+    writing_numbers(&writing->text, row->answer.result.vector, writing_vector_size(request, row));
+    return writing_done(writing, "]");
 }
 
 static unsigned all_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "[");
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    struct writing *writing = writing_next(request, "[", request->call.item_count);
+    if (writing == NULL)
         return 0;
     const struct row *row = &request->rows[writing->encoded];
     const struct engine_result *result = &row->answer.result;
     const unsigned size = row_info(row)->hidden_size;
-    codec_text_add(&writing->text, writing->encoded > 0 ? ",[" : "[");
+    codec_text_add(&writing->text, "[");
     for (unsigned t = 0; t < result->row_count; t++) {
         codec_text_add(&writing->text, t > 0 ? "," : "");
         writing_numbers(&writing->text, result->rows + (size_t)t * size, size);
     }
     codec_text_add(&writing->text, "]");
-    return request->call.item_count - ++writing->encoded;
+    return writing_done(writing, "]");
 }
 
 static unsigned sparse_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "[");
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    struct writing *writing = writing_next(request, "[", request->call.item_count);
+    if (writing == NULL)
         return 0;
     const struct row *row = &request->rows[writing->encoded];
     const float *weights = row->answer.result.rows;
     bool is_first = true;
-    codec_text_add(&writing->text, writing->encoded > 0 ? ",[" : "[");
+    codec_text_add(&writing->text, "[");
     for (unsigned i = 0; i < row_info(row)->row_size; i++) {
         char index[WEIGHT_BYTES];
         if (!(weights[i] > 0))
@@ -301,43 +269,28 @@ static unsigned sparse_row(struct request *request)
         is_first = false;
     }
     codec_text_add(&writing->text, "]");
-    return request->call.item_count - ++writing->encoded;
+    return writing_done(writing, "]");
 }
 
 static unsigned similarity_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "[");
-    if (writing == NULL || writing->encoded == request->call.item_count - 1)
+    struct writing *writing = writing_next(request, "[", request->call.item_count - 1);
+    if (writing == NULL)
         return 0;
-    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
-    ++writing->encoded;
-    writing_cosine(&writing->text, &request->rows[0], &request->rows[writing->encoded]);
-    return request->call.item_count - 1 - writing->encoded;
+    writing_cosine(&writing->text, &request->rows[0], &request->rows[1 + writing->encoded]);
+    return writing_done(writing, "]");
 }
 
 static unsigned predict_row(struct request *request)
 {
     const struct tei *state = request->state;
-    struct writing *writing = writing_begin(request, state->is_one ? "" : "[");
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    struct writing *writing =
+        writing_next(request, state->is_one ? "" : "[", request->call.item_count);
+    if (writing == NULL)
         return 0;
-    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
     writing_labels(writing, &request->rows[writing->encoded],
                    &(struct writing_how){.wants_logits = state->is_raw});
-    return request->call.item_count - ++writing->encoded;
-}
-
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    const struct tei *state = request->state;
-    (void)timing;
-    while (request->protocol->encode_row(request) > 0)
-        continue;
-    struct writing *writing = request->reply;
-    if (writing == NULL)
-        return NULL;
-    codec_text_add(&writing->text, state->is_one ? "" : "]");
-    return codec_text_end(&writing->text, len);
+    return writing_done(writing, state->is_one ? "" : "]");
 }
 
 void tei_head(struct request *request, const struct codec_timing *timing)
@@ -371,10 +324,8 @@ void tei_head(struct request *request, const struct codec_timing *timing)
 
 #define TEI(name_, parse_, row_)                                                                   \
     {                                                                                              \
-        .name = name_, .accept = texts_accept, .parse_bytes = texts_parse_bytes, .parse = parse_,  \
-        .reply_bytes = reply_bytes, .encode_row = row_, .encode = encode,                          \
-        .problem = texts_tei_problem, .head = tei_head, .reply_type = "application/json",          \
-        .problem_type = "application/json",                                                        \
+        .name = name_, .parse = parse_, .row_bytes = row_bytes, .encode_row = row_,                \
+        .problem = texts_tei_problem, .head = tei_head, TEXTS_PROTOCOL, WRITING_PROTOCOL           \
     }
 
 const struct protocol protocol_tei_embed = TEI("tei_embed", parse_embed, embed_row);

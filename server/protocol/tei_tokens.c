@@ -24,8 +24,6 @@
 #include <string.h>
 
 enum {
-    FRAME_BYTES = 2048,     /* of a reply and its headers */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
     TOKEN_BYTES = 128, /* {"id":4294967295,"text":"","special":false,"start":...,"stop":...}, */
     LETTER_BYTES = 6,  /* of a character in JSON */
 };
@@ -70,10 +68,9 @@ static enum err_code open_call(struct request *request, enum predict_wish wish, 
     return texts_name(request, *root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
 }
 
-static enum err_code parse_texts(struct service *service, struct request *request)
+static enum err_code parse_texts(struct request *request)
 {
     struct json_t *root;
-    (void)service;
     if (!open_call(request, WISH_TOKENS, "inputs, add_special_tokens, prompt_name, model", 0,
                    &root)) {
         struct tokens_call *state = request->state;
@@ -194,11 +191,10 @@ static size_t ids_parse_bytes(struct request *request)
                                  lists * (sizeof(struct ids) + 2 * ARENA_ALIGNMENT)));
 }
 
-static enum err_code parse_ids(struct service *service, struct request *request)
+static enum err_code parse_ids(struct request *request)
 {
     bool skips = true;
     struct json_t *root;
-    (void)service;
     if (!open_call(request, WISH_NOTHING, "ids, skip_special_tokens, model", ids_more(request),
                    &root) &&
         !doc_get_bool(root, "$", "skip_special_tokens", &skips, &request->err)) {
@@ -211,22 +207,16 @@ static enum err_code parse_ids(struct service *service, struct request *request)
 
 /* ---- the answer ---- */
 
-static size_t tokens_bytes(const struct request *request, size_t *text)
+static size_t tokens_bytes(const struct request *request, const struct row *row, size_t *work)
 {
-    *text = FRAME_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct row *row = &request->rows[i];
-        size_t tokens;
-        if (row->err.code != ERR_OK)
-            continue;
-        const struct engine_source source = request_source(request, i);
-        engine_tokenize_bytes(row_engine(row), &source, &tokens);
-        const size_t string = TOKEN_BYTES + row_info(row)->string_bytes_max;
-        /* parts of a text may share a character */
-        *text = memory_sum(*text, memory_sum(memory_product(tokens, string + UTF8_BYTES_MAX),
-                                             memory_product(LETTER_BYTES, source.len)));
-    }
-    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
+    const size_t string = TOKEN_BYTES + row_info(row)->string_bytes_max;
+    size_t tokens;
+    (void)work;
+    engine_tokenize_bytes(row_engine(row), &source, &tokens);
+    /* parts of a text may share a character */
+    return memory_sum(memory_product(tokens, string + UTF8_BYTES_MAX),
+                      memory_product(LETTER_BYTES, source.len));
 }
 
 /* Moves from one character of the text to another, and returns its byte. */
@@ -242,9 +232,9 @@ static size_t byte_of(const struct engine_tokens *tokens, uint32_t *at, size_t *
 
 static unsigned tokens_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "[");
+    struct writing *writing = writing_next(request, "[", request->call.item_count);
     const struct tokens_call *state = request->state;
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    if (writing == NULL)
         return 0;
     const struct row *row = &request->rows[writing->encoded];
     const struct engine_tokens *tokens = &row->tokens;
@@ -252,7 +242,7 @@ static unsigned tokens_row(struct request *request)
     uint32_t at = 0;
     size_t byte = 0;
     bool is_first = true;
-    codec_text_add(text, writing->encoded > 0 ? ",[" : "[");
+    codec_text_add(text, "[");
     for (unsigned t = 0; t < tokens->count; t++) {
         char member[TOKEN_BYTES];
         size_t len = 0;
@@ -278,28 +268,24 @@ static unsigned tokens_row(struct request *request)
         codec_text_add(text, member);
     }
     codec_text_add(text, "]");
-    return request->call.item_count - ++writing->encoded;
+    return writing_done(writing, "]");
 }
 
-static size_t ids_bytes(const struct request *request, size_t *text)
+static size_t ids_bytes(const struct request *request, const struct row *row, size_t *work)
 {
     const struct tokens_call *state = request->state;
-    size_t largest = 0;
-    *text = FRAME_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const size_t room = decoder_room(state->lists[i].bytes, state->lists[i].count);
-        largest = memory_sum(largest, room + ARENA_ALIGNMENT);
-        *text = memory_sum(*text, memory_product(LETTER_BYTES, room));
-    }
-    return memory_sum(memory_sum(*text, largest), sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    const struct ids *list = &state->lists[row - request->rows];
+    const size_t room = decoder_room(list->bytes, list->count);
+    *work = memory_sum(*work, room + ARENA_ALIGNMENT);
+    return memory_product(LETTER_BYTES, room);
 }
 
 static unsigned ids_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "[");
+    struct writing *writing = writing_next(request, "[", request->call.item_count);
     const struct tokens_call *state = request->state;
     struct decoding decoding;
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    if (writing == NULL)
         return 0;
     const struct ids *list = &state->lists[writing->encoded];
     const size_t bytes = decoder_room(list->bytes, list->count);
@@ -318,38 +304,27 @@ static unsigned ids_row(struct request *request)
     }
     size_t len;
     const char *text = decoding_end(&decoding, &len);
-    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
     codec_text_string_of(&writing->text, text, len);
-    return request->call.item_count - ++writing->encoded;
+    return writing_done(writing, "]");
 }
 
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    (void)timing;
-    while (request->protocol->encode_row(request) > 0)
-        continue;
-    struct writing *writing = request->reply;
-    if (writing == NULL)
-        return NULL;
-    codec_text_add(&writing->text, "]");
-    return codec_text_end(&writing->text, len);
-}
+const struct protocol protocol_tei_tokenize = {
+    .name = "tei_tokenize",
+    .parse = parse_texts,
+    .row_bytes = tokens_bytes,
+    .encode_row = tokens_row,
+    .problem = texts_tei_problem,
+    TEXTS_PROTOCOL,
+    WRITING_PROTOCOL,
+};
 
-#define ENCODE                                                                                     \
-    .encode = encode, .problem = texts_tei_problem, .reply_type = "application/json",              \
-    .problem_type = "application/json"
-
-const struct protocol protocol_tei_tokenize = {.name = "tei_tokenize",
-                                               .accept = texts_accept,
-                                               .parse_bytes = texts_parse_bytes,
-                                               .parse = parse_texts,
-                                               .reply_bytes = tokens_bytes,
-                                               .encode_row = tokens_row,
-                                               ENCODE};
-const struct protocol protocol_tei_decode = {.name = "tei_decode",
-                                             .accept = texts_accept,
-                                             .parse_bytes = ids_parse_bytes,
-                                             .parse = parse_ids,
-                                             .reply_bytes = ids_bytes,
-                                             .encode_row = ids_row,
-                                             ENCODE};
+const struct protocol protocol_tei_decode = {
+    .name = "tei_decode",
+    .accept = texts_accept,
+    .parse_bytes = ids_parse_bytes,
+    .parse = parse_ids,
+    .row_bytes = ids_bytes,
+    .encode_row = ids_row,
+    .problem = texts_tei_problem,
+    WRITING_PROTOCOL,
+};

@@ -27,6 +27,14 @@ enum err_code texts_accept(struct request *request)
     return err_set(&request->err, ERR_MEDIA_TYPE, "the body must be JSON: application/json");
 }
 
+void texts_place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    if (call->item_count == 1)
+        snprintf(out, CALL_PLACE_BYTES, "inputs");
+    else
+        snprintf(out, CALL_PLACE_BYTES, "inputs[%u]", index);
+}
+
 static struct doc_limits limits_of(const struct request *request, size_t more)
 {
     struct doc_limits limits = doc_limits_request;
@@ -281,18 +289,35 @@ const char *texts_problem(struct request *request, size_t *len)
     return codec_text_end(&text, len);
 }
 
-const char *texts_tei_problem(struct request *request, size_t *len)
+static const char *problem(struct request *request, const char *type, size_t *len)
 {
-    const unsigned status = problem_status(request->err.code);
     struct codec_text text;
     codec_text_open(&text, 0, &request->exchange->arena);
     codec_text_add(&text, "{\"error\":");
     codec_text_string(&text, request->err.text);
     codec_text_add(&text, ",\"error_type\":");
-    codec_text_string(&text, status == 429   ? "Overloaded"
-                             : status == 503 ? "Unhealthy"
-                             : status >= 500 ? "Backend"
-                                             : "Validation");
+    codec_text_string(&text, type);
     codec_text_add(&text, "}");
     return codec_text_end(&text, len);
+}
+
+const char *texts_tei_problem(struct request *request, size_t *len)
+{
+    const unsigned status = problem_status(request->err.code);
+    return problem(request,
+                   status == 429   ? "Overloaded"
+                   : status == 503 ? "Unhealthy"
+                   : status >= 500 ? "Backend"
+                                   : "Validation",
+                   len);
+}
+
+const char *texts_tgi_problem(struct request *request, size_t *len)
+{
+    const unsigned status = problem_status(request->err.code);
+    return problem(request,
+                   status == 429 || status == 503 ? "overloaded"
+                   : status >= 500                ? "generation"
+                                                  : "validation",
+                   len);
 }

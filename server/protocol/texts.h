@@ -19,6 +19,10 @@ struct json_t; /* jansson's */
 /* For struct protocol: a body of JSON alone, and the memory to read it. */
 enum err_code texts_accept(struct request *request);
 size_t texts_parse_bytes(struct request *request);
+#define TEXTS_PROTOCOL .accept = texts_accept, .parse_bytes = texts_parse_bytes
+
+/* For struct predict_call: "inputs" of one item, else "inputs[3]". */
+void texts_place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES]);
 
 /* Reads the body: an object without other members than `known`, names with ", " between them, and
  * with at most `more` values beside texts (ids of tokens; 0: none). Yours to doc_free, also after
@@ -71,7 +75,9 @@ enum err_code texts_truncation(struct request *request, const struct json_t *obj
  * "code"}}, which clients of Cohere and Jina read, too. */
 const char *texts_problem(struct request *request, size_t *len);
 
-/* The same in the form of text-embeddings-inference: {"error", "error_type"}. */
+/* The same in the form of text-embeddings-inference, and with the types of
+ * text-generation-inference: {"error", "error_type"}. */
 const char *texts_tei_problem(struct request *request, size_t *len);
+const char *texts_tgi_problem(struct request *request, size_t *len);
 
 #endif

@@ -20,11 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FRAME_BYTES = 1024,
-    ROW_BYTES = 128,        /* of a prediction, beside its labels and numbers */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
-};
+enum { ROW_BYTES = 128 }; /* of a prediction, beside its labels and numbers */
 
 /* ---- the call ---- */
 
@@ -50,12 +46,11 @@ static enum err_code read_instance(struct request *request, const struct json_t 
     return texts_text(request, pair, where, &out->pair, &out->pair_len);
 }
 
-static enum err_code parse(struct service *service, struct request *request)
+static enum err_code parse(struct request *request)
 {
     struct predict_call *call = &request->call;
     struct json_t *root = NULL;
     const char *signature = "serving_default";
-    (void)service;
     *call = (struct predict_call){.place = place,
                                   .model_place = "model",
                                   .keep = true,
@@ -84,35 +79,27 @@ out:
 
 /* ---- the answer ---- */
 
-static size_t reply_bytes(const struct request *request, size_t *text)
+static size_t row_bytes(const struct request *request, const struct row *row, size_t *work)
 {
-    *text = FRAME_BYTES;
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct row *row = &request->rows[i];
-        if (row->err.code != ERR_OK)
-            continue;
-        const struct engine_info *info = row_info(row);
-        const struct engine_source source = request_source(request, i);
-        if (info->task == ENGINE_GENERATE)
-            *text =
-                memory_sum(*text, memory_product(6, engine_need(row_engine(row), &source).written));
-        const size_t numbers = 2 * (size_t)info->label_count + info->vector_size + 1;
-        *text = memory_sum(*text,
-                           ROW_BYTES + numbers * WRITING_NUMBER_BYTES + writing_labels_bytes(row));
-    }
-    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    const struct engine_info *info = row_info(row);
+    const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
+    const size_t numbers = 2 * (size_t)info->label_count + info->vector_size + 1;
+    const size_t bytes = ROW_BYTES + numbers * WRITING_NUMBER_BYTES + writing_labels_bytes(row);
+    (void)work;
+    return info->task == ENGINE_GENERATE
+               ? memory_sum(bytes, memory_product(6, engine_need(row_engine(row), &source).written))
+               : bytes;
 }
 
 static unsigned encode_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "{\"predictions\":[");
-    if (writing == NULL || writing->encoded == request->call.item_count)
+    struct writing *writing = writing_next(request, "{\"predictions\":[", request->call.item_count);
+    if (writing == NULL)
         return 0;
     const struct row *row = &request->rows[writing->encoded];
     const struct engine_info *info = row_info(row);
     const struct engine_result *result = &row->answer.result;
     struct codec_text *text = &writing->text;
-    codec_text_add(text, writing->encoded > 0 ? "," : "");
     if (info->task == ENGINE_EMBED)
         writing_numbers(text, result->vector, info->vector_size);
     else if (info->task == ENGINE_GENERATE) {
@@ -132,30 +119,15 @@ static unsigned encode_row(struct request *request)
         writing_numbers(text, result->logits, info->label_count);
         codec_text_add(text, "}");
     }
-    return request->call.item_count - ++writing->encoded;
-}
-
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    (void)timing;
-    while (encode_row(request) > 0)
-        continue;
-    struct writing *writing = request->reply;
-    if (writing == NULL)
-        return NULL;
-    codec_text_add(&writing->text, "]}");
-    return codec_text_end(&writing->text, len);
+    return writing_done(writing, "]}");
 }
 
 const struct protocol protocol_tf = {
     .name = "tf",
-    .accept = texts_accept,
-    .parse_bytes = texts_parse_bytes,
     .parse = parse,
-    .reply_bytes = reply_bytes,
+    .row_bytes = row_bytes,
     .encode_row = encode_row,
-    .encode = encode,
     .problem = texts_tei_problem,
-    .reply_type = "application/json",
-    .problem_type = "application/json",
+    TEXTS_PROTOCOL,
+    WRITING_PROTOCOL,
 };

@@ -15,19 +15,7 @@
 #include "engine/base/doc.h"
 #include "wire/limits.h"
 
-#include <stdio.h>
 #include <string.h>
-
-enum {
-    FRAME_BYTES = 1024,     /* of a reply and its headers */
-    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
-};
-
-static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
-{
-    (void)call, (void)index;
-    snprintf(out, CALL_PLACE_BYTES, "inputs");
-}
 
 static enum err_code read_call(struct request *request, const struct json_t *root,
                                struct written_how *how)
@@ -58,13 +46,12 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
     return texts_source(request, doc_member(root, "inputs"), "inputs", &call->items[0].source);
 }
 
-static enum err_code parse(struct service *service, struct request *request)
+static enum err_code parse(struct request *request)
 {
     struct written_how *how = arena_alloc_array(&request->exchange->arena, 1, sizeof *how);
     struct json_t *root = NULL;
-    (void)service;
     request->call =
-        (struct predict_call){.place = place,
+        (struct predict_call){.place = texts_place,
                               .model_place = "model",
                               .keep = true,
                               .wish = WISH_TEXT,
@@ -80,43 +67,28 @@ static enum err_code parse(struct service *service, struct request *request)
     return request->err.code;
 }
 
-static size_t reply_bytes(const struct request *request, size_t *text)
+static size_t row_bytes(const struct request *request, const struct row *row, size_t *work)
 {
-    const struct row *row = &request->rows[0];
-    size_t work = 0;
-    *text = FRAME_BYTES;
-    if (row->err.code == ERR_OK)
-        *text = memory_sum(*text, written_bytes(request, row, request->state, &work));
-    return memory_sum(memory_sum(*text, work), sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    return written_bytes(request, row, request->state, work);
 }
 
 static unsigned encode_row(struct request *request)
 {
-    struct writing *writing = writing_begin(request, "");
-    if (writing != NULL && writing->encoded++ == 0)
-        written_row(&writing->text, request, &request->rows[0], request->state);
-    return 0;
-}
-
-static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
-{
-    (void)timing;
-    encode_row(request);
-    struct writing *writing = request->reply;
-    return writing != NULL ? codec_text_end(&writing->text, len) : NULL;
+    struct writing *writing = writing_next(request, "", 1);
+    if (writing == NULL)
+        return 0;
+    written_row(&writing->text, request, &request->rows[0], request->state);
+    return writing_done(writing, "");
 }
 
 const struct protocol protocol_tgi = {
     .name = "tgi",
-    .accept = texts_accept,
-    .parse_bytes = texts_parse_bytes,
     .parse = parse,
-    .reply_bytes = reply_bytes,
+    .row_bytes = row_bytes,
     .encode_row = encode_row,
-    .encode = encode,
-    .problem = written_problem,
+    .problem = texts_tgi_problem,
     .head = tei_head,
     .event = written_event,
-    .reply_type = "application/json",
-    .problem_type = "application/json",
+    TEXTS_PROTOCOL,
+    WRITING_PROTOCOL,
 };

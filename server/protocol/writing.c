@@ -27,6 +27,47 @@ struct writing *writing_begin(struct request *request, const char *head)
     return request->reply = writing;
 }
 
+struct writing *writing_next(struct request *request, const char *head, unsigned count)
+{
+    struct writing *writing = writing_begin(request, head);
+    if (writing == NULL || writing->encoded == count)
+        return NULL;
+    writing->count = count;
+    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
+    return writing;
+}
+
+unsigned writing_done(struct writing *writing, const char *tail)
+{
+    if (++writing->encoded == writing->count)
+        codec_text_add(&writing->text, tail);
+    return writing->count - writing->encoded;
+}
+
+size_t writing_reply_bytes(const struct request *request, size_t *text)
+{
+    enum {
+        FRAME_BYTES = 2048,                                    /* of a reply and its headers */
+        PROBLEM_BYTES = sizeof((struct err *)0)->text * 6 * 2, /* JSON, and dumped */
+    };
+    size_t work = 0;
+    *text = FRAME_BYTES;
+    for (unsigned i = 0; i < request->call.item_count; i++)
+        if (request->rows[i].err.code == ERR_OK)
+            *text =
+                memory_sum(*text, request->protocol->row_bytes(request, &request->rows[i], &work));
+    return memory_sum(memory_sum(*text, work), PROBLEM_BYTES);
+}
+
+const char *writing_encode(struct request *request, const struct codec_timing *timing, size_t *len)
+{
+    (void)timing;
+    while (request->protocol->encode_row(request) > 0)
+        continue;
+    struct writing *writing = request->reply;
+    return writing != NULL ? codec_text_end(&writing->text, len) : NULL;
+}
+
 void writing_number(struct codec_text *text, float number)
 {
     char written[WRITING_NUMBER_BYTES + 8];
@@ -81,6 +122,12 @@ void writing_label(struct codec_text *text, const char *label, float score, bool
     codec_text_add(text, ",\"score\":");
     writing_number(text, score);
     codec_text_add(text, "}");
+}
+
+unsigned writing_vector_size(const struct request *request, const struct row *row)
+{
+    const unsigned kept = request->call.vector.dimensions;
+    return kept > 0 ? kept : row_info(row)->vector_size;
 }
 
 void writing_cosine(struct codec_text *text, const struct row *left, const struct row *right)

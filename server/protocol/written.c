@@ -5,7 +5,6 @@
 #include "server/protocol/texts.h"
 #include "wire/codec_writing.h"
 #include "wire/limits.h"
-#include "wire/problem.h"
 
 #include <limits.h>
 #include <math.h>
@@ -365,19 +364,4 @@ void written_event(struct codec_text *text, const struct engine_piece *token,
     if (end != NULL) /* of the last token the answer's members */
         codec_text_bytes(text, end->body + (token != NULL), end->len - (token != NULL));
     codec_text_add(text, "\n\n");
-}
-
-const char *written_problem(struct request *request, size_t *len)
-{
-    const unsigned status = problem_status(request->err.code);
-    struct codec_text text;
-    codec_text_open(&text, 0, &request->exchange->arena);
-    codec_text_add(&text, "{\"error\":");
-    codec_text_string(&text, request->err.text);
-    codec_text_add(&text, ",\"error_type\":");
-    codec_text_string(&text, status == 429 || status == 503 ? "overloaded"
-                             : status >= 500                ? "generation"
-                                                            : "validation");
-    codec_text_add(&text, "}");
-    return codec_text_end(&text, len);
 }

@@ -29,7 +29,6 @@
 #ifndef ATTND_SERVER_PROTOCOL_WRITTEN_H
 #define ATTND_SERVER_PROTOCOL_WRITTEN_H
 
-#include "server/protocol/protocol.h"
 #include "server/protocol/writing.h"
 
 /* The member that has the text. */
@@ -82,9 +81,5 @@ void written_row(struct codec_text *text, const struct request *request, const s
  * answer. */
 void written_event(struct codec_text *text, const struct engine_piece *token,
                    const struct protocol_end *end);
-
-/* For struct protocol: request->err in the form of text-generation-inference, {"error",
- * "error_type"}. */
-const char *written_problem(struct request *request, size_t *len);
 
 #endif

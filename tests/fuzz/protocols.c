@@ -30,6 +30,8 @@ static const struct {
     {&protocol_tei_sparse, "/embed_sparse", "/embed_sparse"},
     {&protocol_tei_tokenize, "/tokenize", "/tokenize"},
     {&protocol_tei_decode, "/decode", "/decode"},
+    {&protocol_tgi, "/generate", "/generate"},
+    {&protocol_tgi, "/generate_stream", "/generate_stream"},
 };
 
 static unsigned sum;
@@ -74,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     request.json_bytes = kinds[kind].protocol == &protocol_oip ? data[1] : 0;
     arena_init(&exchange.arena);
     const size_t bound = kinds[kind].protocol->parse_bytes(&request);
-    const enum err_code code = kinds[kind].protocol->parse(NULL, &request);
+    const enum err_code code = kinds[kind].protocol->parse(&request);
     FUZZ_CLAIM(code == request.err.code);
     FUZZ_CLAIM(exchange.arena.bytes <= bound + 4096); /* and what the row of the request takes */
     fuzz_check_err(&request.err);

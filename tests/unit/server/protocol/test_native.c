@@ -21,7 +21,7 @@ static enum err_code bench_parse(struct bench *bench, enum request_body kind, co
     bench->request = request_open(&bench->exchange, &service, &service.ids);
     bench->request->body = kind;
     request_enter(bench->request, REQUEST_PARSE);
-    return protocol_native.parse(&service, bench->request);
+    return protocol_native.parse(bench->request);
 }
 
 static void bench_done(struct bench *bench)

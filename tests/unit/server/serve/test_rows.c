@@ -14,14 +14,13 @@ struct bench {
 
 static enum err_code bench_read(struct bench *bench, enum request_body kind, const char *body)
 {
-    struct service *service = &bench->stage.service;
     exchange_init(&bench->exchange, body);
     bench->exchange.head_ns = 1000;
     struct request *request = stage_request(&bench->stage, &bench->exchange);
     bench->request = request;
     request->body = kind;
     enter_phases(request, REQUEST_PARSE);
-    ck_assert_int_eq(protocol_native.parse(service, request), ERR_OK);
+    ck_assert_int_eq(protocol_native.parse(request), ERR_OK);
     request->deadline_ns = request_deadline_ns(request, request->snapshot->config.deadline_ms);
     return rows_open(request);
 }
