@@ -34,7 +34,7 @@ static bool add_piece(struct codec_text *text, size_t size)
 void codec_text_open(struct codec_text *out, size_t bytes, struct arena *arena)
 {
     *out = (struct codec_text){.arena = arena};
-    out->has_failed = !add_piece(out, bytes > FIRST_BYTES ? bytes : FIRST_BYTES);
+    out->has_failed = !add_piece(out, bytes > 0 ? bytes : FIRST_BYTES);
 }
 
 void codec_text_bytes(struct codec_text *text, const char *bytes, size_t len)

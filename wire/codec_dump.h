@@ -19,7 +19,7 @@ struct codec_piece;
 
 /* A text in the making, for a reply whose tree would be too large to be held at once:
  *
- *     codec_text_open(&text, bytes, &arena);       an upper bound of the text; 0: it is short
+ *     codec_text_open(&text, bytes, &arena);       an upper bound of the text; 0: some 2048
  *     codec_text_add(&text, "{\"results\":[{");
  *     codec_text_members(&text, row_json(row));
  *     ...

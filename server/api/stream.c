@@ -26,6 +26,16 @@ enum err_code stream_check(struct request *request)
     return ERR_OK;
 }
 
+enum { EVENT_BYTES = 512 }; /* of an event; rows.c has claimed them, and as many for its piece */
+
+/* Opens the text of the tokens that were not told yet, and of so many bytes behind them. */
+static void open_text(const struct request *request, size_t more, struct codec_text *out)
+{
+    const unsigned told = request->pieces.next, written = request->rows[0].answer.result.written;
+    const size_t tokens = written > told ? written - told : 0;
+    codec_text_open(out, tokens * EVENT_BYTES + more, &request->exchange->arena);
+}
+
 /* Tells the tokens that are written, and the end (NULL: there is none yet) with the last one. */
 static void add_events(struct request *request, struct codec_text *text,
                        const struct protocol_end *end)
@@ -51,7 +61,7 @@ void stream_part(struct request *request)
     struct http_reply *reply = &request->exchange->reply;
     struct codec_text text;
     size_t len = 0;
-    codec_text_open(&text, 0, &request->exchange->arena);
+    open_text(request, 0, &text);
     add_events(request, &text, NULL);
     const char *body = codec_text_end(&text, &len); /* NULL breaks the connection behind a part */
     if (body == NULL && request->told_ns == 0) {
@@ -84,7 +94,7 @@ void stream_end(struct request *request)
     struct codec_text text;
     if (!request->call.stream || end.body == NULL || (!end.is_answer && request->told_ns == 0))
         return;
-    codec_text_open(&text, 0, &request->exchange->arena);
+    open_text(request, EVENT_BYTES + end.len, &text);
     if (end.is_answer)
         add_events(request, &text, &end);
     else

@@ -332,7 +332,8 @@ static enum err_code tokenize_item(struct request *request, unsigned index,
     return ERR_OK;
 }
 
-/* A stream's pieces have room before it begins. */
+/* A stream's tokens have room before it begins, each as a piece and as an event; so has the last
+ * event, which holds the reply once more. */
 static enum err_code prepare_stream(struct service *service, struct request *request,
                                     struct row *row)
 {
@@ -341,7 +342,7 @@ static enum err_code prepare_stream(struct service *service, struct request *req
         return err_set(&row->err, ERR_UNUSABLE,
                        "stream: of several hypotheses none is the text before its end; send "
                        "\"num_beams\": 1");
-    if (claim_reply(service, request, memory_product(bytes, 2)))
+    if (claim_reply(service, request, memory_sum(memory_product(bytes, 2), request->reply_bytes)))
         row->err = request->err;
     return row->err.code;
 }

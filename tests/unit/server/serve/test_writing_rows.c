@@ -253,7 +253,10 @@ START_TEST(writing_waits_for_its_reader_and_ends_when_that_leaves)
         struct http_exchange exchange;
         writing_open(&stage, 1000000);
         begin_stream(&stage, &exchange, &streams[i]);
+        fake_await_resumed(&exchange);
+        const size_t before = exchange.arena.bytes;
         ck_assert_ptr_nonnull(strstr(next_part(&stage, &exchange), streams[i].first));
+        ck_assert_uint_le(exchange.arena.bytes - before, 1024); /* that are claimed for a token */
         const unsigned runs = fake_runs;
         ck_assert(exchange.reply.has_more);
         ck_assert_uint_eq(((struct request *)exchange.state)->reserved, 1);
