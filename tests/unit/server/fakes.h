@@ -480,11 +480,15 @@ size_t engine_pieces_bytes(const struct engine_input *input)
     return input->writing == (const struct writing_input *)&fake_writer ? 64 : 0;
 }
 
+static bool fake_pieces_fail;
+
 enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,
                                 struct arena *arena, struct engine_piece *out, bool *is_there,
                                 struct err *err)
 {
     (void)arena;
+    if (fake_pieces_fail)
+        return err_no_memory(err, 1);
     *is_there = pieces->next < result->written;
     *out = (struct engine_piece){.index = pieces->next, .id = 7, .text = "\"t", .len = 2};
     pieces->next += *is_there;

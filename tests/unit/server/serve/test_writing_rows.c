@@ -290,6 +290,33 @@ START_TEST(writing_that_fails_behind_its_first_token_ends_with_a_problem)
 }
 END_TEST
 
+/* Behind the first part nothing can be said any more: a body that is NULL ends the connection. */
+START_TEST(writing_without_memory_for_a_part_is_500_or_ends_the_connection)
+{
+    for (size_t i = 0; i < 2 * STREAMS; i++) {
+        struct stage stage;
+        struct http_exchange exchange;
+        const bool is_first = i < STREAMS;
+        writing_open(&stage, 1000000);
+        begin_stream(&stage, &exchange, &streams[i % STREAMS]);
+        if (!is_first) {
+            next_part(&stage, &exchange);
+            ck_assert_int_eq(stage.app.more(&stage.service, &exchange), HTTP_SUSPENDED);
+        }
+        fake_await_resumed(&exchange);
+        fake_pieces_fail = true;
+        stage.app.finish(&stage.service, &exchange);
+        fake_pieces_fail = false;
+        ck_assert_int_eq(exchange.reply.body != NULL, is_first);
+        if (is_first)
+            ck_assert(exchange.reply.status == 500 && !exchange.reply.has_more);
+        exchange_done(&stage, &exchange);
+        check_places(stage.service.batcher);
+        writing_close(&stage);
+    }
+}
+END_TEST
+
 START_TEST(writing_refuses_streams_that_there_are_not)
 {
     struct stage stage;
@@ -323,4 +350,5 @@ SUITE("writing_rows", writing_is_one_answer_of_many_steps,
       writing_streams_each_token_and_then_the_answer,
       writing_waits_for_its_reader_and_ends_when_that_leaves,
       writing_that_fails_behind_its_first_token_ends_with_a_problem,
+      writing_without_memory_for_a_part_is_500_or_ends_the_connection,
       writing_refuses_streams_that_there_are_not, writing_refuses_labels_and_what_it_does_not_have)
