@@ -3,8 +3,9 @@
  *
  * L is the loss; dx stands for dL/dx. A backward kernel overwrites its whole output, unless its
  * equation has `+=`. There is one implementation per instruction set (backward_*.c, all from
- * backward_body.h) and an oracle (backward_reference.c, double accumulators). Tests hold each
- * against the oracle, and the oracle against finite differences of kernels_reference.
+ * backward_body.h). Tests hold each against an oracle with double accumulators
+ * (tests/support/backward_reference.c), and the oracle against finite differences of
+ * kernels_reference.
  *
  * Sums over rows are cut by columns between threads, never by rows, so that a gradient does not
  * depend on the number of threads.
@@ -30,7 +31,7 @@ struct adamw {
 };
 
 struct backward {
-    const char *name; /* "avx512", "avx2", "generic" or "reference" */
+    const char *name; /* "avx512", "avx2" or "generic" */
 
     /* y = (x - mean) rstd gamma + beta (kernels.layer_norm). With h = (x - mean) rstd and
      * e = dy gamma, means over the row:
@@ -85,7 +86,6 @@ struct backward {
 extern const struct backward backward_avx512;
 extern const struct backward backward_avx2;
 extern const struct backward backward_generic;
-extern const struct backward backward_reference;
 
 /* Returns how many of the 2^32 hashes are dropped. */
 static inline uint32_t backward_threshold(float rate)

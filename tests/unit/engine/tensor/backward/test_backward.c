@@ -1,7 +1,7 @@
 /* Every instruction set's gradients against the oracle: sizes that do and do not fill vectors,
  * strides, the aliases that backward.h allows, and its other promises. The numbers behind a row are
  * NaN: they must not be read into a sum, and nothing may be written there. */
-#include "engine/tensor/backward/backward.h"
+#include "tests/support/backward_reference.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 

@@ -7,7 +7,7 @@
  * so large. The difference of the arguments is taken as fp32 has them. Bounds are ten times the
  * error expected; a wrong sign, factor or term is a thousand times larger.
  */
-#include "engine/tensor/backward/backward.h"
+#include "tests/support/backward_reference.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 

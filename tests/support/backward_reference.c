@@ -1,8 +1,9 @@
 /* backward_reference.c - the oracle: the equations of backward.h as naive loops with double
  * accumulators. Slow on purpose; the tests hold every fast gradient against it, and it against
  * finite differences of kernels_reference. */
+#include "tests/support/backward_reference.h"
+
 #include "engine/base/rng.h"
-#include "engine/tensor/backward/backward.h"
 
 #include <assert.h>
 #include <math.h>
