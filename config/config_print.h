@@ -8,6 +8,5 @@
 
 void config_print(const struct config *config, FILE *file); /* JSON that --config accepts */
 void config_help(FILE *file);
-void config_markdown(FILE *file); /* the table of docs/configuration.md */
 
 #endif
