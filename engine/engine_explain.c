@@ -64,24 +64,6 @@ static struct capture_wish wish_of(const struct engine_model *model,
     return wish;
 }
 
-/* A model that writes keeps its alignment itself: engine_writing has asked for it. */
-static enum err_code check_alignment(const struct engine_model *model,
-                                     const struct explain_options *options, struct err *err)
-{
-    if (model->info.task != ENGINE_GENERATE)
-        return err_set(
-            err, ERR_UNUSABLE,
-            "explain: alignment is of texts that a model writes; this model writes none");
-    if (method_of(model, options) != EXPLAIN_ALIGNMENT)
-        return err_set(err, ERR_UNUSABLE,
-                       "explain: the model writes texts, which only alignment explains");
-    if (options->layer > 0 || options->statistics)
-        return err_set(err, ERR_UNUSABLE,
-                       "explain_layer and attention_stats: alignment is the mean over layers and "
-                       "heads");
-    return ERR_OK;
-}
-
 enum err_code engine_capture(const struct engine_model *model, struct engine_input *input,
                              const struct explain_options *options, struct arena *arena,
                              struct err *err)
@@ -95,8 +77,22 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
                                               [ENGINE_ANSWER] = "parts of the text",
                                               [ENGINE_FILL] = "words for masked tokens",
                                               [ENGINE_SPARSE] = "a sparse vector"};
-    if (model->info.task == ENGINE_GENERATE || options->method == EXPLAIN_ALIGNMENT)
-        return check_alignment(model, options, err);
+    if (model->info.task == ENGINE_GENERATE || options->method == EXPLAIN_ALIGNMENT) {
+        /* A model that writes keeps its alignment itself: engine_writing has asked for it. */
+        if (model->info.task != ENGINE_GENERATE)
+            return err_set(
+                err, ERR_UNUSABLE,
+                "explain: alignment is of texts that a model writes; this model writes none");
+        if (method_of(model, options) != EXPLAIN_ALIGNMENT)
+            return err_set(err, ERR_UNUSABLE,
+                           "explain: the model writes texts, which only alignment explains");
+        if (options->layer > 0 || options->statistics)
+            return err_set(
+                err, ERR_UNUSABLE,
+                "explain_layer and attention_stats: alignment is the mean over layers and "
+                "heads");
+        return ERR_OK;
+    }
     if (unexplained[model->info.task] != NULL)
         return err_set(err, ERR_UNUSABLE, "explain: the model answers %s, which no method explains",
                        unexplained[model->info.task]);
@@ -229,18 +225,6 @@ static enum err_code explain_text(const struct engine_input *input, const float 
     return ERR_OK;
 }
 
-/* The maps of all views, turned back, into that of the first, which is not turned. */
-static void add_views(const struct spec *spec, const struct engine_input *input, float *relevance)
-{
-    const unsigned across = spec_grid(spec).image.width, specials = spec_image_specials(spec);
-    float *sum = relevance + specials;
-    for (unsigned v = 1; v < engine_input_windows(input); v++) {
-        const float *view = relevance + input->window_offset[v] + specials;
-        for (unsigned p = 0; p < spec->patches; p++)
-            sum[views_source(v, across, p)] += view[p];
-    }
-}
-
 static enum err_code explain_image(const struct engine_model *model,
                                    const struct engine_input *input, float *relevance,
                                    struct arena *arena, struct explanation *out, struct err *err)
@@ -249,7 +233,14 @@ static enum err_code explain_image(const struct engine_model *model,
     float *patches = arena_alloc_array(arena, spec->patches, sizeof *patches);
     if (patches == NULL)
         return err_no_memory(err, spec->patches * sizeof *patches);
-    add_views(spec, input, relevance);
+    /* The maps of all views, turned back, into that of the first, which is not turned. */
+    const unsigned across = spec_grid(spec).image.width, specials = spec_image_specials(spec);
+    float *sum = relevance + specials;
+    for (unsigned v = 1; v < engine_input_windows(input); v++) {
+        const float *view = relevance + input->window_offset[v] + specials;
+        for (unsigned p = 0; p < spec->patches; p++)
+            sum[views_source(v, across, p)] += view[p];
+    }
     patches_fold(spec, relevance, patches);
     out->patches = patches;
     out->view =
@@ -289,23 +280,6 @@ static uint32_t character_at(const char *text, size_t byte)
     return (uint32_t)utf8_count(text, byte);
 }
 
-static enum err_code find_phrases(const struct engine_model *model,
-                                  const struct engine_source *source, unsigned label,
-                                  struct arena *arena, struct explanation *out, struct err *err)
-{
-    struct ngram_phrase phrases[EXPLANATION_SPANS];
-    out->has_phrases = model->ngrams.bias != NULL;
-    if (!out->has_phrases ||
-        ngram_table_phrases(&model->ngrams, source->bytes, source->len, label, arena, phrases,
-                            EXPLANATION_SPANS, &out->phrase_count, err))
-        return err->code;
-    for (unsigned i = 0; i < out->phrase_count; i++)
-        out->phrases[i] = (struct excerpt){.start = character_at(source->bytes, phrases[i].start),
-                                           .end = character_at(source->bytes, phrases[i].end),
-                                           .relevance = phrases[i].evidence};
-    return ERR_OK;
-}
-
 enum err_code engine_explain(const struct engine_model *model, const struct engine_source *source,
                              const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
@@ -324,7 +298,17 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
         return explain_image(model, input, relevance, arena, out, err);
     if (explain_text(input, relevance, arena, out, err) || source == NULL)
         return err->code;
-    return find_phrases(model, source, label, arena, out, err);
+    struct ngram_phrase phrases[EXPLANATION_SPANS];
+    out->has_phrases = model->ngrams.bias != NULL;
+    if (!out->has_phrases ||
+        ngram_table_phrases(&model->ngrams, source->bytes, source->len, label, arena, phrases,
+                            EXPLANATION_SPANS, &out->phrase_count, err))
+        return err->code;
+    for (unsigned i = 0; i < out->phrase_count; i++)
+        out->phrases[i] = (struct excerpt){.start = character_at(source->bytes, phrases[i].start),
+                                           .end = character_at(source->bytes, phrases[i].end),
+                                           .relevance = phrases[i].evidence};
+    return ERR_OK;
 }
 
 size_t engine_phrases_bytes(const struct engine_model *model, size_t len)

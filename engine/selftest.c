@@ -124,8 +124,14 @@ static enum err_code check_score(const struct run *run, const struct selftest_sc
                    expected->label, expected->value, run->tolerance, run->info->dtype, found);
 }
 
-static enum err_code check_winner(const struct run *run, const char *label, struct err *err)
+static enum err_code check(const struct run *run, const struct selftest_case *item, struct err *err)
 {
+    if (!engine_scores_as_fitted(run->model, run->logits, run->scores))
+        return err_set(err, ERR_UNUSABLE, "the scores are not finite");
+    for (unsigned i = 0; i < item->score_count; i++)
+        if (check_score(run, &item->scores[i], err))
+            return err->code;
+    const char *label = item->label;
     unsigned at, best = argmax(run->scores, run->info->label_count);
     if (label == NULL || find_label(run, label, &at, err))
         return err->code;
@@ -135,16 +141,6 @@ static enum err_code check_winner(const struct run *run, const char *label, stru
                    "expected the label \"%.64s\", which scores %.9g, found \"%.64s\" with %.9g",
                    label, (double)run->scores[at], run->info->labels[best],
                    (double)run->scores[best]);
-}
-
-static enum err_code check(const struct run *run, const struct selftest_case *item, struct err *err)
-{
-    if (!engine_scores_as_fitted(run->model, run->logits, run->scores))
-        return err_set(err, ERR_UNUSABLE, "the scores are not finite");
-    for (unsigned i = 0; i < item->score_count; i++)
-        if (check_score(run, &item->scores[i], err))
-            return err->code;
-    return check_winner(run, item->label, err);
 }
 
 static enum err_code run_case(const struct run *run, const struct selftest_case *item,

@@ -133,22 +133,6 @@ static enum err_code take_sent(struct sent *sent, char c, size_t at, char **out,
     return ERR_OK;
 }
 
-/* Ends the last group, which needs no padding in the URL-safe alphabet (RFC 4648, section 5). */
-static enum err_code end_sent(const struct sent *sent, char **out, struct err *err)
-{
-    size_t rest = sent->data % 4;
-    bool is_open = sent->is_url_safe && sent->padding == 0;
-    if (rest == 1 || sent->padding > 2 || (!is_open && (sent->data + sent->padding) % 4 != 0))
-        return err_set(err, ERR_UNUSABLE, "%zu characters are not a multiple of 4",
-                       sent->data + sent->padding);
-    unsigned unused = rest == 3 ? 2 : rest == 2 ? 4 : 0;
-    if ((sent->bits & ((1u << unused) - 1)) != 0)
-        return err_set(err, ERR_UNUSABLE, "unused bits are not zero at offset %zu", sent->last_at);
-    for (unsigned left = rest == 3 ? 2 : rest == 2 ? 1 : 0, bits = sent->bits >> unused; left > 0;)
-        *(*out)++ = (char)(bits >> 8 * --left);
-    return ERR_OK;
-}
-
 size_t base64_sent_size(size_t len)
 {
     return len / 4 * 3 + 3;
@@ -174,8 +158,17 @@ enum err_code base64_decode_sent(char *out, size_t *out_len, const char *text, s
             take_sent(&sent, text[at], origin + at, &end, err))
             return err->code;
     }
-    if (end_sent(&sent, &end, err))
-        return err->code;
+    /* The last group needs no padding in the URL-safe alphabet (RFC 4648, section 5). */
+    size_t rest = sent.data % 4;
+    bool is_open = sent.is_url_safe && sent.padding == 0;
+    if (rest == 1 || sent.padding > 2 || (!is_open && (sent.data + sent.padding) % 4 != 0))
+        return err_set(err, ERR_UNUSABLE, "%zu characters are not a multiple of 4",
+                       sent.data + sent.padding);
+    unsigned unused = rest == 3 ? 2 : rest == 2 ? 4 : 0;
+    if ((sent.bits & ((1u << unused) - 1)) != 0)
+        return err_set(err, ERR_UNUSABLE, "unused bits are not zero at offset %zu", sent.last_at);
+    for (unsigned left = rest == 3 ? 2 : rest == 2 ? 1 : 0, bits = sent.bits >> unused; left > 0;)
+        *end++ = (char)(bits >> 8 * --left);
     *out_len = (size_t)(end - out);
     return ERR_OK;
 }

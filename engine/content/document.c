@@ -137,15 +137,6 @@ static bool is_spelling_of(struct span name, const char *known)
     return true;
 }
 
-/* Index of a member's name in request_names, or their count. */
-static size_t request_name(struct span name)
-{
-    size_t i = 0, count = sizeof request_names / sizeof *request_names;
-    while (i < count && !is_spelling_of(name, request_names[i]))
-        i++;
-    return i;
-}
-
 /* From a quote, double or, as other languages write, single, to behind its second. False: none. */
 static bool skip_string(struct span *text, struct span *content)
 {
@@ -190,8 +181,10 @@ static bool skip_request(struct span *text)
         if (text->len == 0 || (text->bytes[0] != '"' && text->bytes[0] != '\'') ||
             !skip_string(text, &name))
             return false;
-        size_t which = request_name(name);
-        if (which == sizeof request_names / sizeof *request_names)
+        size_t which = 0, count = sizeof request_names / sizeof *request_names;
+        while (which < count && !is_spelling_of(name, request_names[which]))
+            which++;
+        if (which == count)
             return false;
         has_input = has_input || which < INPUT_NAMES;
         *text = skip_blank(*text);

@@ -64,23 +64,6 @@ static void rank(struct ranking *ranking, struct candidate candidate)
     ranking->best[at] = candidate;
 }
 
-/* Ranks pairs of tokens in the order of start, then end. Where those above nought are too few, as
- * in a text of two tokens, others follow with a score of nought, in the same order; of these only
- * the ones whose tokens are asked become answers. */
-static void rank_all(struct ranking *ranking, const struct extraction_window *window,
-                     const float *starts, const float *ends, unsigned length_max)
-{
-    const unsigned tokens = window->tokens;
-    for (unsigned s = 0; s < tokens; s++)
-        for (unsigned e = s; starts[s] > 0 && e < tokens && e - s < length_max; e++)
-            if (starts[s] * ends[e] > 0)
-                rank(ranking, (struct candidate){starts[s] * ends[e], s, e});
-    for (unsigned s = 0; s < tokens && ranking->count < ranking->most; s++)
-        for (unsigned e = 0; e < tokens && ranking->count < ranking->most; e++)
-            if (e < s || e - s >= length_max || !(starts[s] * ends[e] > 0))
-                rank(ranking, (struct candidate){0, s, e});
-}
-
 /* ---- from candidates to answers ---- */
 
 static struct extract widen(const struct extraction_window *window, bool keeps_tokens,
@@ -149,7 +132,18 @@ void extraction_add(struct extraction *extraction, const struct extraction_windo
     softmax(window, 1, ends);
     extraction->least = fminf(extraction->least, starts[0] * ends[0]);
     starts[0] = ends[0] = 0;
-    rank_all(&ranking, window, starts, ends, options->length_max);
+    /* Pairs of tokens are ranked in the order of start, then end. Where those above nought are too
+     * few, as in a text of two tokens, others follow with a score of nought, in the same order; of
+     * these only the ones whose tokens are asked become answers. */
+    const unsigned length_max = options->length_max, tokens = window->tokens;
+    for (unsigned s = 0; s < tokens; s++)
+        for (unsigned e = s; starts[s] > 0 && e < tokens && e - s < length_max; e++)
+            if (starts[s] * ends[e] > 0)
+                rank(&ranking, (struct candidate){starts[s] * ends[e], s, e});
+    for (unsigned s = 0; s < tokens && ranking.count < ranking.most; s++)
+        for (unsigned e = 0; e < tokens && ranking.count < ranking.most; e++)
+            if (e < s || e - s >= length_max || !(starts[s] * ends[e] > 0))
+                rank(&ranking, (struct candidate){0, s, e});
     for (unsigned i = 0; i < ranking.count; i++) {
         const struct candidate *candidate = &ranking.best[i];
         if (window->asked[candidate->start] && window->asked[candidate->end])

@@ -27,25 +27,19 @@ static int compare(const void *left, const void *right)
     return strcmp(((const struct entry *)left)->label, ((const struct entry *)right)->label);
 }
 
-/* The first entry that is not below the key. */
-static unsigned lower_bound(const struct reader *reader, const char *key)
-{
-    unsigned low = 0, high = reader->count;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if (strcmp(reader->entries[middle].label, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static enum err_code read_member(void *context, const char *key, const struct json_t *value,
                                  struct err *err)
 {
     struct reader *reader = context;
-    unsigned at = lower_bound(reader, key);
+    /* The first entry that is not below the key. */
+    unsigned at = 0, high = reader->count;
+    while (at < high) {
+        unsigned middle = at + (high - at) / 2;
+        if (strcmp(reader->entries[middle].label, key) < 0)
+            at = middle + 1;
+        else
+            high = middle;
+    }
     if (at == reader->count || strcmp(reader->entries[at].label, key) != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s has a member that is no label of the model: '%s'",
                        reader->path, key);

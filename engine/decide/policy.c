@@ -141,20 +141,6 @@ static void send_to_review(const struct policy *policy, unsigned label, float sc
     out->threshold = out->never ? 0 : policy->thresholds[label];
 }
 
-/* Finds the label that makes an answer go to review, if there is one. */
-static void judge_scores(const struct policy *policy, const float *scores, struct judgement *out)
-{
-    unsigned best = argmax(scores, policy->label_count), unsure = policy->label_count;
-    for (unsigned i = 0; i < policy->label_count; i++) {
-        bool given = i == best || (policy->scores == SCORES_SIGMOID && scores[i] >= 0.5f);
-        bool sure = scores[i] >= policy->thresholds[i]; /* no for NaN */
-        if (given && !sure && (unsure == policy->label_count || scores[i] > scores[unsure]))
-            unsure = i;
-    }
-    if (unsure < policy->label_count)
-        send_to_review(policy, unsure, scores[unsure], out);
-}
-
 /* Makes the last checks, of an answer that is automatic so far. */
 static void judge_rest(const struct policy *policy, enum input_doubt doubt, struct judgement *out)
 {
@@ -196,8 +182,18 @@ void policy_judge_by(const struct policy *policy, const float *scores, float ood
         out->decision = DECISION_REVIEW;
         out->coloured = true;
     }
-    if (out->decision == DECISION_AUTO && policy->thresholds != NULL)
-        judge_scores(policy, scores, out);
+    if (out->decision == DECISION_AUTO && policy->thresholds != NULL) {
+        /* One label may make the answer go to review. */
+        unsigned best = argmax(scores, policy->label_count), unsure = policy->label_count;
+        for (unsigned i = 0; i < policy->label_count; i++) {
+            bool given = i == best || (policy->scores == SCORES_SIGMOID && scores[i] >= 0.5f);
+            bool sure = scores[i] >= policy->thresholds[i]; /* no for NaN */
+            if (given && !sure && (unsure == policy->label_count || scores[i] > scores[unsure]))
+                unsure = i;
+        }
+        if (unsure < policy->label_count)
+            send_to_review(policy, unsure, scores[unsure], out);
+    }
     judge_rest(policy, doubt, out);
 }
 

@@ -26,26 +26,20 @@ static unsigned fold(const struct engine_input *window, const float *relevance, 
     return count;
 }
 
-/* Adds the first `overlap` tokens of a window, which the window before has too, to their words. */
-static void add_again(const struct engine_input *window, const float *relevance, unsigned overlap,
-                      struct excerpt *words, unsigned count)
-{
-    unsigned word = count;
-    for (unsigned t = overlap; t > 0; t--) {
-        while (word > 0 && words[word - 1].start > window->starts[t])
-            word--;
-        if (word > 0)
-            words[word - 1].relevance += relevance[t];
-    }
-}
-
 unsigned words_fold(const struct engine_input *input, const float *relevance, struct excerpt *out)
 {
     unsigned count = 0, seen = 0; /* words; tokens of the text in the windows so far */
     for (unsigned i = 0; i < engine_input_windows(input); i++) {
         const struct engine_input window = engine_input_window(input, i);
         const unsigned overlap = input->windows > 0 ? seen - input->window_first[i] : 0;
-        add_again(&window, relevance, overlap, out, count);
+        /* The first `overlap` tokens, which the window before has too, add to their words. */
+        unsigned word = count;
+        for (unsigned t = overlap; t > 0; t--) {
+            while (word > 0 && out[word - 1].start > window.starts[t])
+                word--;
+            if (word > 0)
+                out[word - 1].relevance += relevance[t];
+        }
         count = fold(&window, relevance, 1 + overlap, out, count);
         seen += window.tokens - 2 - overlap;
         relevance += window.tokens;

@@ -103,34 +103,25 @@ unsigned lot_index(const struct lot *lot, const char *id)
     return at;
 }
 
-static enum err_code refuse_many(const struct lot *lot, struct err *err)
-{
-    char ids[200] = "";
-    unsigned i = 0;
-    while (i < lot->wafer_count && nearest_list(ids, sizeof ids, lot->wafers[i].id))
-        i++;
-    return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID, which may be %s",
-                   lot->wafer_count, ids);
-}
-
-static enum err_code refuse_none(const struct lot *lot, struct err *err)
-{
-    return err_set(
-        err, ERR_UNUSABLE,
-        "no wafer: the file has no WIR record, which begins a wafer; its %zu results belong "
-        "to no wafer",
-        lot->placeless);
-}
-
 enum err_code lot_find(const struct lot *lot, const char *id, unsigned *wafer, struct err *err)
 {
     *wafer = 0;
     if (id == NULL && lot->wafer_count == 1)
         return ERR_OK;
     if (lot->wafer_count == 0)
-        return refuse_none(lot, err);
-    if (id == NULL)
-        return refuse_many(lot, err);
+        return err_set(
+            err, ERR_UNUSABLE,
+            "no wafer: the file has no WIR record, which begins a wafer; its %zu results belong "
+            "to no wafer",
+            lot->placeless);
+    if (id == NULL) {
+        char ids[200] = "";
+        unsigned i = 0;
+        while (i < lot->wafer_count && nearest_list(ids, sizeof ids, lot->wafers[i].id))
+            i++;
+        return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID, which may be %s",
+                       lot->wafer_count, ids);
+    }
     *wafer = lot_index(lot, id);
     if (*wafer < lot->wafer_count)
         return ERR_OK;

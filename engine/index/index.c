@@ -177,19 +177,6 @@ static enum err_code check_rows(struct index *index, uint64_t string_bytes, stru
     return ERR_OK;
 }
 
-static void place(struct index *index, const struct index_layout *layout)
-{
-    char *memory = index->memory;
-    index->ends = (const uint64_t *)(void *)(memory + layout->ends);
-    index->coarse = (const float *)(void *)(memory + layout->coarse);
-    index->fine = (const float *)(void *)(memory + layout->fine);
-    index->length = (const float *)(void *)(memory + layout->length);
-    index->strings = memory + layout->strings;
-    index->upper = (const int8_t *)(memory + layout->upper);
-    index->lower =
-        index->info.element == INDEX_INT16 ? (const int8_t *)(memory + layout->lower) : NULL;
-}
-
 enum err_code index_open(struct index **out, const char *path, struct err *err)
 {
     unsigned char raw[INDEX_HEADER_BYTES];
@@ -209,7 +196,15 @@ enum err_code index_open(struct index **out, const char *path, struct err *err)
     index->info = info_of(&header);
     if (read_memory(index, fd, raw, &layout, err))
         goto out;
-    place(index, &layout);
+    char *memory = index->memory;
+    index->ends = (const uint64_t *)(void *)(memory + layout.ends);
+    index->coarse = (const float *)(void *)(memory + layout.coarse);
+    index->fine = (const float *)(void *)(memory + layout.fine);
+    index->length = (const float *)(void *)(memory + layout.length);
+    index->strings = memory + layout.strings;
+    index->upper = (const int8_t *)(memory + layout.upper);
+    index->lower =
+        index->info.element == INDEX_INT16 ? (const int8_t *)(memory + layout.lower) : NULL;
     check_rows(index, header.string_bytes, err);
 out:
     close(fd);

@@ -38,21 +38,6 @@ static bool is_neighbour(const struct attention_layout *layout, size_t i, size_t
     return step.down <= 1 && step.across <= 1;
 }
 
-/* Adds the statistics of a query's row that count all tokens. */
-static void add_spread(struct attention_stats *sums, const struct attention_layout *layout,
-                       const float *row)
-{
-    float few = 1 / (2 * (float)layout->tokens), entropy = 0;
-    size_t sparse = 0;
-    for (size_t j = 0; j < layout->tokens; j++) {
-        if (row[j] > 0) /* 0 ln 0 is 0 */
-            entropy -= row[j] * logf(row[j]);
-        sparse += row[j] < few;
-    }
-    sums->entropy += entropy;
-    sums->sparsity += (float)sparse / (float)layout->tokens;
-}
-
 /* Adds the statistics that depend on the tokens' positions. */
 static void add_reach(struct attention_stats *sums, const struct attention_layout *layout,
                       const float *row, size_t i)
@@ -74,7 +59,16 @@ void attention_stats_add(struct attention_stats *sums, const struct attention_la
     for (size_t i = query; i < query + count; i++, probabilities += layout->tokens) {
         if (i < layout->first || i >= layout->end)
             continue;
-        add_spread(sums, layout, probabilities);
+        /* The statistics that count all tokens. */
+        float few = 1 / (2 * (float)layout->tokens), entropy = 0;
+        size_t sparse = 0;
+        for (size_t j = 0; j < layout->tokens; j++) {
+            if (probabilities[j] > 0) /* 0 ln 0 is 0 */
+                entropy -= probabilities[j] * logf(probabilities[j]);
+            sparse += probabilities[j] < few;
+        }
+        sums->entropy += entropy;
+        sums->sparsity += (float)sparse / (float)layout->tokens;
         add_reach(sums, layout, probabilities, i);
     }
 }

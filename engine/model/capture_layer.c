@@ -126,29 +126,25 @@ static struct global_token global_of(const struct taking *taking, unsigned row)
                                  .hidden = taking->spec->hidden};
 }
 
-/* Computes the global token's row: out [N] <- the mean over the heads. */
-static void average_global(const struct taking *taking, unsigned row, float *out, float *scratch)
-{
-    const struct global_token token = global_of(taking, row);
-    const float share = 1 / (float)token.heads;
-    float *rows = scratch;
-    for (size_t head = 0, count; head < token.heads; head += count) {
-        count = token.heads - head < ATTENTION_QUERIES ? token.heads - head : ATTENTION_QUERIES;
-        global_token_rows(&token, head, count, rows,
-                          scratch + taking->workspace->capture_scratch.rows_at);
-        for (size_t h = 0; h < count; h++)
-            add_scaled(out, share, rows + h * token.tokens, token.tokens);
-    }
-}
-
 static void take_block(const struct taking *taking, unsigned row, size_t block, float *scratch)
 {
     const struct capture *capture = taking->workspace->captures[row];
     size_t n = capture->tokens, first = block * ATTENTION_QUERIES;
     float *out = capture_mean(capture, taking->index) + first * n;
     average(taking, row, block, 0, taking->layer->heads, out, scratch);
-    if (first == 0 && spec_has_global(taking->spec))
-        average_global(taking, row, out, scratch); /* its row is zero so far */
+    if (first == 0 && spec_has_global(taking->spec)) {
+        /* The global token's row, which is zero so far: out [N] <- the mean over the heads. */
+        const struct global_token token = global_of(taking, row);
+        const float share = 1 / (float)token.heads;
+        float *rows = scratch;
+        for (size_t head = 0, count; head < token.heads; head += count) {
+            count = token.heads - head < ATTENTION_QUERIES ? token.heads - head : ATTENTION_QUERIES;
+            global_token_rows(&token, head, count, rows,
+                              scratch + taking->workspace->capture_scratch.rows_at);
+            for (size_t h = 0; h < count; h++)
+                add_scaled(out, share, rows + h * token.tokens, token.tokens);
+        }
+    }
 }
 
 /* Takes one head of the last layer, for the tokens that the classifier reads. */

@@ -248,15 +248,6 @@ static void multiply(float *x, float by, size_t n)
         x[i] *= by;
 }
 
-/* Multiplies the rows of a chunk that have the factor. */
-static void multiply_rows(const struct load_target *target, const struct load_chunk *chunk,
-                          float *buffer)
-{
-    if (chunk->first < target->multiplied)
-        multiply(buffer, target->factor,
-                 smaller(target->multiplied - chunk->first, chunk->count) * target->linear->in);
-}
-
 /* Multiplies each row of a chunk by its number of the scale, which is read behind them. */
 static enum err_code scale_rows(const struct checkpoint *checkpoint,
                                 const struct load_target *target, const struct load_chunk *chunk,
@@ -300,7 +291,9 @@ static enum err_code load_chunk(const struct loader *loader, const struct load_c
     if (read_rows(loader->checkpoint, target, chunk, lane->buffer, &lane->err) ||
         scale_rows(loader->checkpoint, target, chunk, lane->buffer, &lane->err))
         return lane->err.code;
-    multiply_rows(target, chunk, lane->buffer);
+    if (chunk->first < target->multiplied)
+        multiply(lane->buffer, target->factor,
+                 smaller(target->multiplied - chunk->first, chunk->count) * target->linear->in);
     linear_fill(target->linear, chunk->first, chunk->count, lane->buffer);
     return ERR_OK;
 }

@@ -121,16 +121,6 @@ static float activate(float x, enum sentence_activation activation)
     return x;
 }
 
-/* y [out] <- act(W x + b). */
-static void run_dense(float *y, const struct sentence_dense *dense, const float *x)
-{
-    assert(dense->weight != NULL);
-    for (size_t o = 0; o < dense->out; o++) {
-        const float sum = dot(dense->weight + o * dense->in, x, dense->in);
-        y[o] = activate(dense->bias != NULL ? sum + dense->bias[o] : sum, dense->activation);
-    }
-}
-
 void sentence_normalize(float *vector, unsigned width)
 {
     static const double eps = 1e-12; /* torch.nn.functional.normalize */
@@ -174,7 +164,13 @@ static void run_steps(float *out, const struct sentence_modules *modules, unsign
             sentence_normalize(now, width);
             continue;
         }
-        run_dense(next, &step->dense, now);
+        /* y [out] <- act(W x + b). */
+        const struct sentence_dense *dense = &step->dense;
+        assert(dense->weight != NULL);
+        for (size_t o = 0; o < dense->out; o++) {
+            const float sum = dot(dense->weight + o * dense->in, now, dense->in);
+            next[o] = activate(dense->bias != NULL ? sum + dense->bias[o] : sum, dense->activation);
+        }
         float *before = now;
         now = next;
         next = before;

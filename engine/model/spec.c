@@ -562,16 +562,6 @@ static bool has_class(const struct spec *spec, enum family_head head)
     return spec->head == HEAD_CLASSIFIER && name != NULL && strcmp(spec->architecture, name) == 0;
 }
 
-/* The decoder must be the word embedding: no other is read. */
-static enum err_code check_tied(const struct json_t *config, struct err *err)
-{
-    bool is_tied = true;
-    if (doc_get_bool(config, "$", "tie_word_embeddings", &is_tied, err) || is_tied)
-        return err->code != ERR_OK ? err_prefix(err, "config.json: ") : ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "config.json: tie_word_embeddings false is not supported (supported: true)");
-}
-
 /* Finds a class of config.json that answers each token, or fills in masked ones; spec->head is a
  * classifier of texts until here. Scores are those of transformers' pipelines, whatever
  * problem_type says. Of answers the two labels of config.json, of start and end, are none of
@@ -586,8 +576,14 @@ static enum err_code read_token_head(struct spec *spec, const struct json_t *con
         spec->label_count = 0;
         spec->scores = SCORES_NONE;
     }
-    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE)
-        return check_tied(config, err);
+    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE) {
+        /* The decoder must be the word embedding: no other is read. */
+        bool is_tied = true;
+        if (doc_get_bool(config, "$", "tie_word_embeddings", &is_tied, err) || is_tied)
+            return err->code != ERR_OK ? err_prefix(err, "config.json: ") : ERR_OK;
+        return err_set(err, ERR_UNSUPPORTED,
+                       "config.json: tie_word_embeddings false is not supported (supported: true)");
+    }
     const bool tags = has_class(spec, HEAD_TAGS), answers = has_class(spec, HEAD_ANSWERS);
     if (!tags && !answers)
         return ERR_OK;

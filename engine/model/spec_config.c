@@ -78,25 +78,20 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     return refused_type(model_type, known, err);
 }
 
-/* Reads an activation with its gate in front: "relu", "gated-gelu", "gated-silu". The GELU of
- * "gated-gelu" is the one by tanh (T5Config). */
-static enum err_code read_gated_activation(struct spec *spec, const struct json_t *config,
-                                           struct err *err)
-{
-    const char *key = spec->family->key_gated_activation, *name = spec->family->default_activation;
-    if (doc_get_string(config, "$", key, &name, err))
-        return err->code;
-    spec->is_gated = strncmp(name, "gated-", 6) == 0;
-    name = strcmp(name, "gated-gelu") == 0 ? "gelu_new" : spec->is_gated ? name + 6 : name;
-    return activation_find(name, key, &spec->activation, err);
-}
-
 static enum err_code read_activations(struct spec *spec, const struct json_t *config,
                                       struct err *err)
 {
     const struct family *family = spec->family;
-    if (family->key_gated_activation != NULL)
-        return read_gated_activation(spec, config, err);
+    if (family->key_gated_activation != NULL) {
+        /* Reads an activation with its gate in front: "relu", "gated-gelu", "gated-silu". The
+         * GELU of "gated-gelu" is the one by tanh (T5Config). */
+        const char *key = family->key_gated_activation, *name = family->default_activation;
+        if (doc_get_string(config, "$", key, &name, err))
+            return err->code;
+        spec->is_gated = strncmp(name, "gated-", 6) == 0;
+        name = strcmp(name, "gated-gelu") == 0 ? "gelu_new" : spec->is_gated ? name + 6 : name;
+        return activation_find(name, key, &spec->activation, err);
+    }
     if (activation_name_read(config, family->key_activation, family->default_activation,
                              &spec->activation, err) ||
         family->key_pooler_activation == NULL)
@@ -450,22 +445,6 @@ enum err_code spec_fit_image_size(struct spec *spec, struct extent image_size, s
     return ERR_OK;
 }
 
-static enum err_code read_image(struct spec *spec, const struct json_t *config, struct err *err)
-{
-    const struct family *family = spec->family;
-    get_extent(config, family, "image_size", 4096, 224, &spec->image_size, err);
-    get_extent(config, family, "patch_size", 4096,
-               family->default_patch > 0 ? family->default_patch : 16, &spec->patch, err);
-    if (family->key_registers != NULL)
-        get_size(config, family->key_registers, 1024, 4, &spec->registers, err);
-    if (get_size(config, "num_channels", 3, 3, &spec->channels, err))
-        return err->code;
-    if (spec->channels != 3)
-        return err_set(err, ERR_UNSUPPORTED, "num_channels %u is not supported (supported: 3)",
-                       spec->channels);
-    return set_image_size(spec, spec->image_size, err);
-}
-
 /* ---- models of two encoders ---- */
 
 /* Finds the member that describes one of the encoders. Older versions of transformers wrote it a
@@ -492,7 +471,18 @@ enum err_code spec_config_read_sizes(struct spec *spec, const struct json_t *con
         return err->code;
     if (spec->family->kind == ENGINE_TEXT)
         return read_text(spec, config, err);
-    return read_image(spec, config, err);
+    const struct family *family = spec->family;
+    get_extent(config, family, "image_size", 4096, 224, &spec->image_size, err);
+    get_extent(config, family, "patch_size", 4096,
+               family->default_patch > 0 ? family->default_patch : 16, &spec->patch, err);
+    if (family->key_registers != NULL)
+        get_size(config, family->key_registers, 1024, 4, &spec->registers, err);
+    if (get_size(config, "num_channels", 3, 3, &spec->channels, err))
+        return err->code;
+    if (spec->channels != 3)
+        return err_set(err, ERR_UNSUPPORTED, "num_channels %u is not supported (supported: 3)",
+                       spec->channels);
+    return set_image_size(spec, spec->image_size, err);
 }
 
 static enum err_code read_part(struct spec *spec, const struct json_t *config, struct err *err)

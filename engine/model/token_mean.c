@@ -65,12 +65,6 @@ static void add_direction(float *mean, const float *sum, size_t width, double sh
         mean[i] += sum[i] * scale;
 }
 
-static void add_to(float *sum, const float *x, size_t width)
-{
-    for (size_t i = 0; i < width; i++)
-        sum[i] += x[i];
-}
-
 struct mean_run {
     const struct spec *spec;
     struct workspace *workspace;
@@ -92,8 +86,10 @@ static void add_input(const struct mean_run *run, unsigned input)
     memset(sums, 0, parts * stride * sizeof *sums);
     for (size_t t = first; t < end; t++) {
         const unsigned part = part_of(spec, (unsigned)(t - first));
-        if (part < parts)
-            add_to(sums + part * stride, w->x + t * stride, width);
+        if (part < parts) {
+            for (size_t i = 0; i < width; i++)
+                sums[part * stride + i] += w->x[t * stride + i];
+        }
     }
     if (run->layer == first_layer)
         memset(mean, 0, parts * width * sizeof *mean);

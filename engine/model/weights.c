@@ -238,15 +238,6 @@ static float query_factor(const struct spec *spec)
     return block->is_unscaled ? root : 1;
 }
 
-/* Multiplies the queries by their factor: in a linear layer that is complete, its first outputs. */
-static void fold_query(struct binder *binder, const struct tensor_row *row,
-                       const struct linear *linear)
-{
-    const float factor = query_factor(binder->spec);
-    if ((row->field == TENSOR_VALUE || row->field == TENSOR_CROSS_QUERY) && factor != 1)
-        loader_multiply(&binder->loader, linear, spec_attended(binder->spec, row->layer), factor);
-}
-
 /* Adds the gamma of a norm, and zeros if it has no beta. */
 static enum err_code add_gamma(struct binder *binder, const struct tensor_row *row,
                                const struct tensor_info *info, struct norm *norm)
@@ -278,7 +269,10 @@ static enum err_code add_weight(struct binder *binder, const struct tensor_row *
         return ERR_OK;
     if (loader_add_matrix(&binder->loader, linear, binder->parts, place->parts, binder->err))
         return binder->err->code;
-    fold_query(binder, row, linear);
+    /* The first outputs of the layer, which is complete now, are queries. */
+    const float factor = query_factor(binder->spec);
+    if ((row->field == TENSOR_VALUE || row->field == TENSOR_CROSS_QUERY) && factor != 1)
+        loader_multiply(&binder->loader, linear, spec_attended(binder->spec, row->layer), factor);
     return ERR_OK;
 }
 
@@ -342,15 +336,6 @@ static enum err_code list_unbound(struct binder *binder)
     return ERR_OK;
 }
 
-static void count_heads(struct binder *binder)
-{
-    for (unsigned i = 0; i < spec_blocks(binder->spec); i++) {
-        const struct spec at = spec_at(binder->spec, spec_stage_of(binder->spec, i));
-        binder->weights->layers[i].heads = spec_heads(&at, i);
-        binder->weights->layers[i].attended = spec_attended(&at, i);
-    }
-}
-
 /* Makes a decoder's output of the word embedding, if they are one tensor. */
 static enum err_code bind_tied_output(struct binder *binder)
 {
@@ -383,7 +368,11 @@ static enum err_code bind_all(struct binder *binder)
     weights->layers = arena_alloc_array(&weights->arena, count, sizeof *weights->layers);
     if (weights->layers == NULL)
         return err_no_memory(binder->err, count * sizeof *weights->layers);
-    count_heads(binder);
+    for (unsigned i = 0; i < spec_blocks(binder->spec); i++) {
+        const struct spec at = spec_at(binder->spec, spec_stage_of(binder->spec, i));
+        binder->weights->layers[i].heads = spec_heads(&at, i);
+        binder->weights->layers[i].attended = spec_attended(&at, i);
+    }
     if (bind_tied_output(binder))
         return binder->err->code;
     struct tensor_walk walk = {.spec = binder->spec, .head = binder->spec->head};

@@ -220,23 +220,6 @@ static struct preprocess preprocess_at(const struct pipeline *pipeline, struct e
     return out;
 }
 
-/* Lists the first token of each view. A single view needs no list. */
-static enum err_code list_views(struct engine_input *out, unsigned views, struct arena *arena,
-                                struct err *err)
-{
-    if (views == 1)
-        return ERR_OK;
-    unsigned *offset = arena_alloc_array(arena, views + 1, sizeof *offset);
-    if (offset == NULL)
-        return err_no_memory(err, (views + 1) * sizeof *offset);
-    for (unsigned v = 0; v <= views; v++)
-        offset[v] = v * out->tokens;
-    out->tokens *= views;
-    out->windows = views;
-    out->window_offset = offset;
-    return ERR_OK;
-}
-
 /* The image in each view, cut into patches. */
 static enum err_code cut_views(const struct preprocess *preprocess, const struct image *fitted,
                                const struct pipeline_size *size, size_t numbers,
@@ -283,7 +266,19 @@ enum err_code pipeline_patches(const struct pipeline *pipeline, const struct ima
                                  .height = image->height};
     if (cut_views(&preprocess, &fitted, size, numbers, scratch, patches, err))
         return err->code;
-    return list_views(out, size->views, arena, err);
+    /* The first token of each view is listed. A single view needs no list. */
+    const unsigned views = size->views;
+    if (views == 1)
+        return ERR_OK;
+    unsigned *offset = arena_alloc_array(arena, views + 1, sizeof *offset);
+    if (offset == NULL)
+        return err_no_memory(err, (views + 1) * sizeof *offset);
+    for (unsigned v = 0; v <= views; v++)
+        offset[v] = v * out->tokens;
+    out->tokens *= views;
+    out->windows = views;
+    out->window_offset = offset;
+    return ERR_OK;
 }
 
 size_t pipeline_patches_bytes(const struct pipeline *pipeline)

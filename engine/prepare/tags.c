@@ -14,23 +14,18 @@ static bool continues(char byte)
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* Moves to a character, forwards or back; tokens of one text come in order, more or less. */
-static void move_to(struct cursor *cursor, uint32_t character)
-{
-    for (; cursor->character < character && cursor->at < cursor->len; cursor->character++)
-        for (cursor->at++; cursor->at < cursor->len && continues(cursor->text[cursor->at]);)
-            cursor->at++;
-    for (; cursor->character > character; cursor->character--)
-        for (cursor->at--; continues(cursor->text[cursor->at]);)
-            cursor->at--;
-}
-
 /* True if a token that begins at the character has no space at its start, nor just before it. */
 static bool is_joined(struct cursor *cursor, uint32_t start)
 {
     if (start == 0)
         return false;
-    move_to(cursor, start);
+    /* Forwards or back: tokens of one text come in order, more or less. */
+    for (; cursor->character < start && cursor->at < cursor->len; cursor->character++)
+        for (cursor->at++; cursor->at < cursor->len && continues(cursor->text[cursor->at]);)
+            cursor->at++;
+    for (; cursor->character > start; cursor->character--)
+        for (cursor->at--; continues(cursor->text[cursor->at]);)
+            cursor->at--;
     const bool begins_with_space = cursor->at < cursor->len && cursor->text[cursor->at] == ' ';
     return !begins_with_space && cursor->text[cursor->at - 1] != ' ';
 }

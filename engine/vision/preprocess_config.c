@@ -292,24 +292,6 @@ static enum err_code read_normalisation(const struct json_t *root, struct prepro
 
 /* ---- the result ---- */
 
-/* Checks do_pad. Padding to the size that an image already has changes nothing. */
-static enum err_code check_padding(const struct json_t *root, const struct processor *processor,
-                                   unsigned height, unsigned width, struct err *err)
-{
-    const struct json_t *value = doc_member(root, "pad_size");
-    bool pads = false;
-    struct size size;
-    if (!processor->pads || read_flag(root, "do_pad", &pads, err) || !pads || value == NULL)
-        return err->code;
-    if (read_size(value, "pad_size", false, &size, err))
-        return err->code;
-    if (size.height == height && size.width == width)
-        return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "$.pad_size: padding of %u x %u to %u x %u is not supported", height, width,
-                   size.height, size.width);
-}
-
 /* Checks that every image gets the model's input size; with size 0, that it gets a size. */
 static enum err_code check_result(const struct json_t *root, const struct processor *processor,
                                   const struct preprocess *out, struct extent image_size,
@@ -330,7 +312,19 @@ static enum err_code check_result(const struct json_t *root, const struct proces
     if (height != image_size.height || width != image_size.width)
         return err_set(err, ERR_UNSUPPORTED, "images become %u x %u; the model takes %u x %u",
                        height, width, image_size.height, image_size.width);
-    return check_padding(root, processor, height, width, err);
+    /* Padding to the size that an image already has changes nothing. */
+    const struct json_t *value = doc_member(root, "pad_size");
+    bool pads = false;
+    struct size size;
+    if (!processor->pads || read_flag(root, "do_pad", &pads, err) || !pads || value == NULL)
+        return err->code;
+    if (read_size(value, "pad_size", false, &size, err))
+        return err->code;
+    if (size.height == height && size.width == width)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "$.pad_size: padding of %u x %u to %u x %u is not supported", height, width,
+                   size.height, size.width);
 }
 
 static enum err_code read_config(const struct json_t *root, const char *family_class,
