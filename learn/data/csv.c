@@ -60,14 +60,6 @@ static size_t line_end_bytes(const struct csv *csv)
     return left == 1 ? 1 : bytes[1] == '\n' ? 2 : 0;
 }
 
-static void skip_empty_lines(struct csv *csv)
-{
-    for (size_t end = line_end_bytes(csv); end > 0; end = line_end_bytes(csv)) {
-        csv->at += end;
-        csv->line++;
-    }
-}
-
 /* Reads from after the opening quote to after the closing one. Doubled quotes become one, so the
  * field only shrinks and can be rewritten in place. */
 static enum err_code read_quoted(struct csv *csv, struct csv_field *field, struct err *err)
@@ -137,7 +129,10 @@ static enum err_code read_separator(struct csv *csv, bool *more, struct err *err
 
 enum err_code csv_next(struct csv *csv, bool *found, struct err *err)
 {
-    skip_empty_lines(csv);
+    for (size_t end = line_end_bytes(csv); end > 0; end = line_end_bytes(csv)) {
+        csv->at += end;
+        csv->line++;
+    }
     csv->field_count = 0;
     csv->record_line = csv->line;
     *found = csv->at < csv->len;

@@ -101,18 +101,6 @@ static enum err_code find_language(const struct tokenizer *tokenizer, const char
                                 option, languages[0].code, languages[count - 1].code, count);
 }
 
-/* A tokenizer that cannot make a text of tokens is refused before anything is learnt. */
-static enum err_code check_decoder(const struct tokenizer *tokenizer, struct err *err)
-{
-    struct arena scratch;
-    const char *text;
-    size_t len;
-    arena_init(&scratch);
-    tokenizer_decode(tokenizer, NULL, 0, true, &text, &len, &scratch, err);
-    arena_deinit(&scratch);
-    return err->code;
-}
-
 enum err_code samples_open_writing(struct samples *samples, const char *dir,
                                    const struct samples_writing *writing, struct err *err)
 {
@@ -126,7 +114,14 @@ enum err_code samples_open_writing(struct samples *samples, const char *dir,
         return err_set(err, ERR_UNSUPPORTED,
                        "the target's vocabulary has %u entries but config.json says %u",
                        samples->target->vocab_size, writing->target->vocab_size);
-    if (check_decoder(samples->target, err))
+    /* A tokenizer that cannot make a text of tokens is refused before anything is learnt. */
+    struct arena scratch;
+    const char *text;
+    size_t len;
+    arena_init(&scratch);
+    tokenizer_decode(samples->target, NULL, 0, true, &text, &len, &scratch, err);
+    arena_deinit(&scratch);
+    if (err->code != ERR_OK)
         return err->code;
     if (find_language(samples->pipeline.tokenizer, "source-language", writing->source_language,
                       &samples->languages[0], err))

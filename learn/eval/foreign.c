@@ -72,25 +72,6 @@ static enum err_code open_side(struct side *out, const struct spec *spec,
     return ERR_OK;
 }
 
-/* Raises thresholds. Unknown validation inputs count too, as in findings.h. */
-static enum err_code raise_thresholds(float *thresholds, const struct spec *spec,
-                                      const struct assessment *assessment,
-                                      const struct calibration_set *foreign, struct err *err)
-{
-    const struct selective_goal goal = {.target_precision = spec->policy.target_precision,
-                                        .z = SELECTIVE_Z};
-    const struct evaluation *evaluation = &assessment->evaluation;
-    struct calibration_set validation = *foreign;
-    size_t *items = ood_answers_items(evaluation, &validation.count, err);
-    validation.logits = evaluation->logits;
-    validation.classes = assessment->classes;
-    validation.items = items;
-    if (items != NULL)
-        foreign_raise(thresholds, &validation, foreign, spec->temperature, &goal, err);
-    free(items);
-    return err->code;
-}
-
 static enum err_code count(struct foreign_cost *cost, const struct spec *spec,
                            const float *thresholds, const struct calibration_set *known,
                            const struct calibration_set *foreign, struct err *err)
@@ -130,8 +111,19 @@ enum err_code foreign_take(struct spec *spec, const struct assessment *assessmen
         goto out;
     }
     memcpy(thresholds, spec->policy.thresholds, labels * sizeof *thresholds);
-    if (!raise_thresholds(thresholds, spec, assessment, &others.set, err) &&
-        !count(cost, spec, thresholds, &known.set, &others.set, err))
+    /* Unknown validation inputs count too, as in findings.h. */
+    const struct selective_goal goal = {.target_precision = spec->policy.target_precision,
+                                        .z = SELECTIVE_Z};
+    const struct evaluation *evaluation = &assessment->evaluation;
+    struct calibration_set validation = others.set;
+    size_t *items = ood_answers_items(evaluation, &validation.count, err);
+    validation.logits = evaluation->logits;
+    validation.classes = assessment->classes;
+    validation.items = items;
+    if (items != NULL)
+        foreign_raise(thresholds, &validation, &others.set, spec->temperature, &goal, err);
+    free(items);
+    if (err->code == ERR_OK && !count(cost, spec, thresholds, &known.set, &others.set, err))
         spec->policy.thresholds = thresholds;
 out:
     ood_answers_close(&known.answers);

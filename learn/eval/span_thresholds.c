@@ -5,17 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* thresholds [tags] <- those of the labels; the tag O, which no span has, is never automatic. */
-static void spread(const struct span_assessment *assessment,
-                   const struct selective_threshold *labels, float *thresholds)
-{
-    const struct tag_set *set = &assessment->set;
-    for (unsigned t = 0; t < set->tag_count; t++) {
-        const unsigned label = set->label_of[t];
-        thresholds[t] = label < set->count && labels[label].reachable ? labels[label].score : NAN;
-    }
-}
-
 static void sum_up(const struct span_assessment *assessment,
                    const struct selective_threshold *labels, struct span_decided *out)
 {
@@ -45,7 +34,14 @@ enum err_code span_thresholds_write(const char *dir, const char *version,
     } else if (!spec_read(&spec, dir, &arena, err)) {
         selective_thresholds(labels, assessment->set.count, assessment->verdicts,
                              assessment->verdict_count, &goal);
-        spread(assessment, labels, thresholds);
+        /* thresholds [tags] <- those of the labels; the tag O, which no span has, is never
+         * automatic. */
+        const struct tag_set *set = &assessment->set;
+        for (unsigned t = 0; t < set->tag_count; t++) {
+            const unsigned label = set->label_of[t];
+            thresholds[t] =
+                label < set->count && labels[label].reachable ? labels[label].score : NAN;
+        }
         sum_up(assessment, labels, out);
         spec.version = version != NULL ? version : spec.version;
         spec.policy.thresholds = thresholds;

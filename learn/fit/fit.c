@@ -177,20 +177,6 @@ static enum err_code mark_learnt(struct fit *fit, struct err *err)
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
 }
 
-/* True if the data only add labels, so that the classifier of the old labels can stay: no input has
- * an old label, no input corrects an example, and the prior is the natural one. False for a model
- * that answers by two classifiers. */
-static bool adds_only(const struct fit *fit)
-{
-    const struct fit_rows *rows = &fit->rows;
-    bool adds = fit->labels.count > fit->labels.old_count && spec_head_tokens(&fit->old) == 1 &&
-                strcmp(fit->options.prior, "natural") == 0;
-    for (size_t i = 0; i < rows->of_data && adds; i++)
-        adds = rows->classes[i] >= fit->labels.old_count &&
-               example_bank_find(&fit->bank, rows->digests[i]) == SIZE_MAX;
-    return adds;
-}
-
 enum err_code fit_features(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
     const struct evaluation_options how = {.threads = fit->options.threads,
@@ -206,7 +192,15 @@ enum err_code fit_features(struct fit *fit, const struct fit_progress *progress,
     if (fit_rows_open(&fit->rows, &data, &fit->bank, fit->labels.count, err) ||
         check_read(fit, err))
         return err->code;
-    fit->adds = adds_only(fit);
+    /* If the data only add labels, the classifier of the old labels can stay: no input has an old
+     * label, no input corrects an example, and the prior is the natural one. A model that answers
+     * by two classifiers is fitted anew. */
+    const struct fit_rows *rows = &fit->rows;
+    fit->adds = fit->labels.count > fit->labels.old_count && spec_head_tokens(&fit->old) == 1 &&
+                strcmp(fit->options.prior, "natural") == 0;
+    for (size_t i = 0; i < rows->of_data && fit->adds; i++)
+        fit->adds = rows->classes[i] >= fit->labels.old_count &&
+                    example_bank_find(&fit->bank, rows->digests[i]) == SIZE_MAX;
     return mark_learnt(fit, err);
 }
 

@@ -61,19 +61,6 @@ static size_t learnt_of(const struct columns *columns, unsigned class, unsigned 
     return count;
 }
 
-/* Adds to each new label's bias the log of how much rarer it was among the learnt rows than the old
- * labels on average. */
-static void even_out(const struct columns *columns, unsigned left_out, float *bias)
-{
-    double old = 0;
-    for (unsigned c = 0; c < columns->old_labels; c++)
-        old += (double)learnt_of(columns, c, left_out) / columns->old_labels;
-    for (unsigned c = 0; c < columns->new_labels; c++) {
-        const double own = (double)learnt_of(columns, columns->old_labels + c, left_out);
-        bias[c] += (float)log((old + 0.5) / (own + 0.5));
-    }
-}
-
 /* Fits weight [table rows, new_labels] and bias [new_labels]. */
 static enum err_code fit_columns(const struct columns *columns, unsigned left_out, float *weight,
                                  float *bias, struct err *err)
@@ -90,8 +77,17 @@ static enum err_code fit_columns(const struct columns *columns, unsigned left_ou
                                           .table_rows = columns->fit->table.reading.rows,
                                           .strength = 1 / (NGRAM_FIT_TRUST * (double)rows->count),
                                           .gain_min = GAIN_MIN};
-    if (!ngram_fit(&problem, weight, bias, err))
-        even_out(columns, left_out, bias);
+    if (!ngram_fit(&problem, weight, bias, err)) {
+        /* Each new label's bias grows by the log of how much rarer it was among the learnt rows
+         * than the old labels on average. */
+        double old = 0;
+        for (unsigned c = 0; c < columns->old_labels; c++)
+            old += (double)learnt_of(columns, c, left_out) / columns->old_labels;
+        for (unsigned c = 0; c < columns->new_labels; c++) {
+            const double own = (double)learnt_of(columns, columns->old_labels + c, left_out);
+            bias[c] += (float)log((old + 0.5) / (own + 0.5));
+        }
+    }
     return err->code;
 }
 

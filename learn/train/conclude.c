@@ -160,16 +160,6 @@ static void shift_logits(struct evaluation *evaluation, const float *shifts)
         evaluation->logits[i] += shifts[i % labels];
 }
 
-static void fold(struct run *run, const float *shifts)
-{
-    const struct parameters_map *map = &run->learner.parameters.map;
-    for (unsigned c = 0; c < run->spec.label_count; c++) {
-        run->learner.best[map->classifier_bias + c] += shifts[c];
-        if (map->distillation_bias != SIZE_MAX)
-            run->learner.best[map->distillation_bias + c] += shifts[c];
-    }
-}
-
 static enum err_code fit_biases(struct closing *closing, struct conclusion *out, struct err *err)
 {
     struct assessment *assessment = &closing->assessment;
@@ -194,7 +184,13 @@ static enum err_code fit_biases(struct closing *closing, struct conclusion *out,
         goto out;
     out->macro_f1_before = biases.before;
     out->macro_f1_crossed = biases.crossed;
-    fold(closing->run, closing->shifts);
+    struct run *run = closing->run;
+    const struct parameters_map *map = &run->learner.parameters.map;
+    for (unsigned c = 0; c < run->spec.label_count; c++) {
+        run->learner.best[map->classifier_bias + c] += closing->shifts[c];
+        if (map->distillation_bias != SIZE_MAX)
+            run->learner.best[map->distillation_bias + c] += closing->shifts[c];
+    }
     shift_logits(evaluation, closing->shifts);
 out:
     free(items);

@@ -91,20 +91,19 @@ static void closing_close(struct closing *closing)
     dataset_close(&closing->validation);
 }
 
-/* ---- a regression ---- */
-
-static enum err_code report_numbers(const struct number_assessment *assessment,
-                                    const struct run *run, struct err *err)
+/* Writes the report of an assessment. offset: of the epochs' measure in a struct history_epoch. */
+static enum err_code write_report(const struct task_report_kind *kind, const void *of,
+                                  size_t offset, const struct run *run, struct err *err)
 {
-    struct report_epoch *epochs =
-        conclude_epochs(&run->history, offsetof(struct history_epoch, rmse), err);
-    const struct task_report report = {&task_report_numbers, run->options->out, assessment, epochs,
-                                       run->history.count};
+    struct report_epoch *epochs = conclude_epochs(&run->history, offset, err);
+    const struct task_report report = {kind, run->options->out, of, epochs, run->history.count};
     if (epochs != NULL)
         task_report_write(&report, run->options->out, err);
     free(epochs);
     return err->code;
 }
+
+/* ---- a regression ---- */
 
 /* Live numbers are compared with a reference; of several outputs there is none. */
 enum err_code conclude_numbers(struct run *run, const struct conclude_progress *progress,
@@ -121,7 +120,8 @@ enum err_code conclude_numbers(struct run *run, const struct conclude_progress *
     if (assessment.outputs == 1 &&
         number_reference_write(options->out, options->version, &assessment, err))
         goto out;
-    if (report_numbers(&assessment, run, err))
+    if (write_report(&task_report_numbers, &assessment, offsetof(struct history_epoch, rmse), run,
+                     err))
         goto out;
     out->judged = true;
     out->errors = assessment.errors[0];
@@ -133,19 +133,6 @@ out:
 
 /* ---- an embedding ---- */
 
-static enum err_code report_vectors(const struct retrieval *retrieval, const struct run *run,
-                                    struct err *err)
-{
-    struct report_epoch *epochs =
-        conclude_epochs(&run->history, offsetof(struct history_epoch, ndcg), err);
-    const struct task_report report = {&task_report_vectors, run->options->out, retrieval, epochs,
-                                       run->history.count};
-    if (epochs != NULL)
-        task_report_write(&report, run->options->out, err);
-    free(epochs);
-    return err->code;
-}
-
 enum err_code conclude_vectors(struct run *run, const struct conclude_progress *progress,
                                struct conclusion *out, struct err *err)
 {
@@ -155,7 +142,9 @@ enum err_code conclude_vectors(struct run *run, const struct conclude_progress *
         retrieval_take(&retrieval, closing.model, &closing.validation, closing.data_path, err))
         goto out;
     closing.total = retrieval.dataset->count; /* of a pair both texts */
-    if (retrieval_run(&retrieval, &closing.how, err) || report_vectors(&retrieval, run, err))
+    if (retrieval_run(&retrieval, &closing.how, err) ||
+        write_report(&task_report_vectors, &retrieval, offsetof(struct history_epoch, ndcg), run,
+                     err))
         goto out;
     out->judged = true;
     out->ndcg = retrieval.vectors.ndcg;
@@ -190,19 +179,6 @@ enum err_code conclude_pairs(struct run *run, const struct conclude_progress *pr
 
 /* ---- a model of tags ---- */
 
-static enum err_code report_tags(const struct span_assessment *assessment, const struct run *run,
-                                 struct err *err)
-{
-    struct report_epoch *epochs =
-        conclude_epochs(&run->history, offsetof(struct history_epoch, span_f1), err);
-    const struct task_report report = {&task_report_spans, run->options->out, assessment, epochs,
-                                       run->history.count};
-    if (epochs != NULL)
-        task_report_write(&report, run->options->out, err);
-    free(epochs);
-    return err->code;
-}
-
 enum err_code conclude_tags(struct run *run, const struct conclude_progress *progress,
                             struct conclusion *out, struct err *err)
 {
@@ -212,7 +188,9 @@ enum err_code conclude_tags(struct run *run, const struct conclude_progress *pro
     const struct train_options *options = run->options;
     if (!closing_open(&closing, run, progress, err) &&
         !span_assessment_take(&spans, closing.model, &closing.validation, closing.data_path, err) &&
-        !span_assessment_run(&spans, &closing.how, err) && !report_tags(&spans, run, err) &&
+        !span_assessment_run(&spans, &closing.how, err) &&
+        !write_report(&task_report_spans, &spans, offsetof(struct history_epoch, span_f1), run,
+                      err) &&
         !span_thresholds_write(options->out, options->version, &spans, options->target_precision,
                                &decided, err)) {
         out->judged = true;

@@ -53,20 +53,6 @@ static size_t least(size_t a, size_t b)
 
 /* ---- moments ---- */
 
-static void count_classes(struct moments *moments, const struct outlier_data *data)
-{
-    double sum = 0;
-    for (size_t i = 0; i < data->count; i++)
-        moments->counts[data->classes[row_of(data, i)]]++;
-    for (size_t c = 0; c < moments->label_count; c++) {
-        moments->seen += moments->counts[c] > 0;
-        moments->shares[c] = (double)least(moments->counts[c], INPUTS_OF_A_CLASS);
-        sum += moments->shares[c];
-    }
-    for (size_t c = 0; c < moments->label_count; c++)
-        moments->shares[c] /= sum;
-}
-
 static void find_means(struct moments *moments, const struct outlier_data *data)
 {
     size_t hidden = moments->hidden;
@@ -148,7 +134,16 @@ static enum err_code find_moments(struct moments *out, const struct outlier_data
     if (out->counts == NULL || out->shares == NULL || out->mean == NULL ||
         out->class_means == NULL || out->within == NULL || out->row == NULL)
         return err_no_memory(err, (hidden + labels) * hidden * sizeof *out->within);
-    count_classes(out, data);
+    double sum = 0;
+    for (size_t i = 0; i < data->count; i++)
+        out->counts[data->classes[row_of(data, i)]]++;
+    for (size_t c = 0; c < out->label_count; c++) {
+        out->seen += out->counts[c] > 0;
+        out->shares[c] = (double)least(out->counts[c], INPUTS_OF_A_CLASS);
+        sum += out->shares[c];
+    }
+    for (size_t c = 0; c < out->label_count; c++)
+        out->shares[c] /= sum;
     find_means(out, data);
     find_within(out, data);
     double all = trace(out->within, hidden);

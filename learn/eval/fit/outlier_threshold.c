@@ -34,17 +34,6 @@ static float covering(const float *sorted, size_t count, double share)
     return sorted[(size_t)fmin(fmax(below, 0), (double)(count - 1))];
 }
 
-static void set_quantiles(struct ood *ood, const float *sorted, size_t count)
-{
-    ood->quantile_count = OUTLIER_QUANTILES;
-    for (unsigned i = 0; i < OUTLIER_QUANTILES; i++) {
-        double at = (double)(count - 1) * i / (OUTLIER_QUANTILES - 1);
-        size_t low = (size_t)at, high = low + (low + 1 < count);
-        double below = (double)sorted[low], above = (double)sorted[high];
-        ood->quantiles[i] = (float)(below + (at - floor(at)) * (above - below));
-    }
-}
-
 enum err_code outlier_threshold_fit(struct ood *ood, const struct outlier_answers *answers,
                                     double share, struct arena *arena, struct err *err)
 {
@@ -60,7 +49,13 @@ enum err_code outlier_threshold_fit(struct ood *ood, const struct outlier_answer
     ood->threshold = covering(sorted, count, share);
     ood->has_threshold = true;
     ood->label_thresholds = NULL;
-    set_quantiles(ood, sorted, count);
+    ood->quantile_count = OUTLIER_QUANTILES;
+    for (unsigned i = 0; i < OUTLIER_QUANTILES; i++) {
+        double at = (double)(count - 1) * i / (OUTLIER_QUANTILES - 1);
+        size_t low = (size_t)at, high = low + (low + 1 < count);
+        double below = (double)sorted[low], above = (double)sorted[high];
+        ood->quantiles[i] = (float)(below + (at - floor(at)) * (above - below));
+    }
     free(sorted);
     return ERR_OK;
 }

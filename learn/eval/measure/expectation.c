@@ -136,19 +136,6 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void take_interval(struct expectation *out, struct work *work, uint64_t seed)
-{
-    for (unsigned i = 0; i < work->draws; i++) {
-        struct rng rng = rng_for(seed, PURPOSE, i);
-        draw(work, &rng);
-        work->macro[i] = macro_f1_of(work);
-    }
-    qsort(work->macro, work->draws, sizeof *work->macro, compare);
-    const unsigned low = (unsigned)(0.025 * (work->draws - 1) + 0.5);
-    out->macro_f1_interval =
-        (struct interval){.low = work->macro[low], .high = work->macro[work->draws - 1 - low]};
-}
-
 enum err_code expectation_measure(struct expectation *out, const struct confusion *confusion,
                                   const double *shares, uint64_t seed, struct err *err)
 {
@@ -160,7 +147,15 @@ enum err_code expectation_measure(struct expectation *out, const struct confusio
         err_no_memory(err, confusion->class_count * sizeof *out->classes);
     if (err->code == ERR_OK && !take_accuracy(out, &work, err)) {
         take_classes(out, &work);
-        take_interval(out, &work, seed);
+        for (unsigned i = 0; i < work.draws; i++) {
+            struct rng rng = rng_for(seed, PURPOSE, i);
+            draw(&work, &rng);
+            work.macro[i] = macro_f1_of(&work);
+        }
+        qsort(work.macro, work.draws, sizeof *work.macro, compare);
+        const unsigned low = (unsigned)(0.025 * (work.draws - 1) + 0.5);
+        out->macro_f1_interval =
+            (struct interval){.low = work.macro[low], .high = work.macro[work.draws - 1 - low]};
     }
     free(work.answered);
     free(work.hits);

@@ -57,20 +57,6 @@ static enum err_code prepare_text(struct input_reader *reader, const char *text,
     return engine_prepare(reader->model, &source, NULL, arena, out, err);
 }
 
-static enum err_code prepare_file(struct input_reader *reader, const char *path,
-                                  struct arena *arena, struct engine_input *out, struct err *err)
-{
-    char *bytes;
-    size_t len;
-    if (file_read_input(&bytes, &len, path, FILE_BYTES_MAX, err) ||
-        charset_take_mark(&bytes, &len, err))
-        return err->code;
-    const char *text = arena_copy(arena, bytes, len);
-    free(bytes);
-    return text == NULL ? err_no_memory(err, len)
-                        : prepare_text(reader, text, len, NULL, arena, out, err);
-}
-
 static enum err_code prepare(struct input_reader *reader, const struct listed_input *source,
                              struct arena *arena, struct engine_input *out, struct err *err)
 {
@@ -83,8 +69,17 @@ static enum err_code prepare(struct input_reader *reader, const struct listed_in
     }
     if (source->is_image)
         return prepare_picture(reader, source->path, arena, out, err);
-    if (source->path != NULL)
-        return prepare_file(reader, source->path, arena, out, err);
+    if (source->path != NULL) {
+        char *bytes;
+        size_t len;
+        if (file_read_input(&bytes, &len, source->path, FILE_BYTES_MAX, err) ||
+            charset_take_mark(&bytes, &len, err))
+            return err->code;
+        const char *text = arena_copy(arena, bytes, len);
+        free(bytes);
+        return text == NULL ? err_no_memory(err, len)
+                            : prepare_text(reader, text, len, NULL, arena, out, err);
+    }
     return prepare_text(reader, source->text, source->text_len, source->pair, arena, out, err);
 }
 

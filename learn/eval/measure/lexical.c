@@ -199,15 +199,6 @@ static double weigh(const struct lexical *lexical, enum lexical_kind kind, doubl
     return count * (bm25_k + 1) / (count + bm25_k * (1 - bm25_b + bm25_b * length));
 }
 
-static void add_scores(const struct lexical *lexical, enum lexical_kind kind,
-                       const struct lexical_word *word, double *sums)
-{
-    const double idf = inverse_frequency(lexical, kind, word);
-    for (size_t p = 0; p < word->count; p++)
-        sums[word->postings[p].document] +=
-            word->asked * idf * weigh(lexical, kind, idf, &word->postings[p]);
-}
-
 enum err_code lexical_score(struct lexical *lexical, enum lexical_kind kind,
                             const struct lexical_text *query, float *scores, struct err *err)
 {
@@ -223,9 +214,12 @@ enum err_code lexical_score(struct lexical *lexical, enum lexical_kind kind,
             if (pass == 0) {
                 word->asked++;
             } else if (word->asked > 0) {
-                const double weight = word->asked * inverse_frequency(lexical, kind, word);
+                const double idf = inverse_frequency(lexical, kind, word);
+                const double weight = word->asked * idf;
                 squares += weight * weight;
-                add_scores(lexical, kind, word, sums);
+                for (size_t p = 0; p < word->count; p++)
+                    sums[word->postings[p].document] +=
+                        word->asked * idf * weigh(lexical, kind, idf, &word->postings[p]);
                 word->asked = 0;
             }
         }

@@ -43,21 +43,6 @@ void rerank_close(struct rerank *rerank)
     *rerank = (struct rerank){0};
 }
 
-/* ---- single pairs ---- */
-
-static void measure_pairs(struct rerank *rerank)
-{
-    const struct evaluation *evaluation = &rerank->evaluation;
-    const double count = (double)(evaluation->count - evaluation->failed);
-    for (size_t i = 0; i < evaluation->count; i++) {
-        if (evaluation->problems[i] != NULL)
-            continue;
-        const double z = (double)evaluation_logits(evaluation, i)[0], right = rerank->right[i];
-        rerank->accuracy += ((z >= 0) == (right >= RERANK_RELEVANT)) / count;
-        rerank->log_loss += (fmax(z, 0) - z * right + log1p(exp(-fabs(z)))) / count;
-    }
-}
-
 /* ---- order ---- */
 
 /* The texts of a list, and room for the pairs of one query. */
@@ -162,7 +147,15 @@ enum err_code rerank_run(struct rerank *rerank, const struct evaluation_options 
     struct order order;
     if (evaluation_run(&rerank->evaluation, rerank->model, rerank->dataset, options, err))
         return err->code;
-    measure_pairs(rerank);
+    const struct evaluation *evaluation = &rerank->evaluation;
+    const double count = (double)(evaluation->count - evaluation->failed);
+    for (size_t i = 0; i < evaluation->count; i++) {
+        if (evaluation->problems[i] != NULL)
+            continue;
+        const double z = (double)evaluation_logits(evaluation, i)[0], right = rerank->right[i];
+        rerank->accuracy += ((z >= 0) == (right >= RERANK_RELEVANT)) / count;
+        rerank->log_loss += (fmax(z, 0) - z * right + log1p(exp(-fabs(z)))) / count;
+    }
     if (!open_order(&order, rerank->dataset, err))
         rank_all(rerank, &order, err);
     close_order(&order);

@@ -180,16 +180,6 @@ static void mark(const struct retrieval *retrieval, size_t query, struct search 
             retrieval->kind == RETRIEVAL_LABELS && groups[retrieval->documents[d]] == groups[item];
 }
 
-/* places [texts]: the document of a text's number. */
-static void mark_pairs(const struct retrieval *retrieval, size_t query, const size_t *places,
-                       struct search *search)
-{
-    const unsigned *groups = retrieval->groups;
-    for (size_t i = 0; i < retrieval->dataset->count; i += 2)
-        if (groups[i] == groups[retrieval->queries[query]])
-            search->relevant[places[groups[i + 1]]] = true;
-}
-
 static void rank(const struct retrieval *retrieval, const struct search *search,
                  struct ranking *ranking)
 {
@@ -207,8 +197,12 @@ static enum err_code search_all(struct retrieval *retrieval, struct lexical *lex
     for (size_t q = 0; q < retrieval->query_count; q++) {
         const struct lexical_text text = text_of(retrieval, retrieval->queries[q]);
         mark(retrieval, q, search);
-        if (retrieval->kind == RETRIEVAL_PAIRS)
-            mark_pairs(retrieval, q, places, search);
+        if (retrieval->kind == RETRIEVAL_PAIRS) {
+            const unsigned *groups = retrieval->groups;
+            for (size_t i = 0; i < retrieval->dataset->count; i += 2)
+                if (groups[i] == groups[retrieval->queries[q]])
+                    search->relevant[places[groups[i + 1]]] = true;
+        }
         for (size_t d = 0; d < retrieval->document_count; d++)
             search->scores[d] =
                 similarity(retrieval, retrieval->queries[q], retrieval->documents[d]);
@@ -265,8 +259,12 @@ static enum err_code compare_all(struct retrieval *retrieval, struct lexical *le
 
 /* ---- all ---- */
 
-static void normalise(struct retrieval *retrieval)
+enum err_code retrieval_run(struct retrieval *retrieval, const struct evaluation_options *options,
+                            struct err *err)
 {
+    const size_t documents = retrieval->document_count;
+    if (evaluation_run(&retrieval->evaluation, retrieval->model, retrieval->dataset, options, err))
+        return err->code;
     const struct evaluation *evaluation = &retrieval->evaluation;
     const struct engine_info *info = engine_describe(retrieval->model);
     for (size_t i = 0; i < evaluation->count; i++) {
@@ -274,15 +272,6 @@ static void normalise(struct retrieval *retrieval)
         if (strcmp(info->similarity, "cosine") == 0)
             engine_normalize(evaluation->vectors + i * info->vector_size, info->vector_size);
     }
-}
-
-enum err_code retrieval_run(struct retrieval *retrieval, const struct evaluation_options *options,
-                            struct err *err)
-{
-    const size_t documents = retrieval->document_count;
-    if (evaluation_run(&retrieval->evaluation, retrieval->model, retrieval->dataset, options, err))
-        return err->code;
-    normalise(retrieval);
     struct lexical lexical = {0};
     struct search search = {.scores = calloc(documents + 1, sizeof *search.scores),
                             .relevant = calloc(documents + 1, sizeof *search.relevant)};

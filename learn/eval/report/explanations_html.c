@@ -16,22 +16,6 @@ enum { TEXTS_MAX = 5 };
 
 EMBED(explanations_style, "learn/eval/report/explanations_html.css")
 
-/* ---- top ---- */
-
-static void head(const struct explanations_report *report, FILE *file)
-{
-    report_page_open(file, report->model_name, "explanations", explanations_style_begin);
-    fputs("<header><h1>", file);
-    html_text(file, report->model_name);
-    fputs(": how faithful are its explanations?</h1>\n<ul class=\"meta\"><li>data ", file);
-    html_text(file, report->data_path);
-    fprintf(file, "</li><li>%zu inputs, %zu of them right</li><li>%s</li>",
-            report->explanations->count, explanations_right(report->explanations),
-            explanations_fill_text(report->explanations));
-    fprintf(file, "<li>inference %.2f ms an input</li></ul></header>\n\n",
-            explanations_mean_ms(report->explanations, report->explanations->inference_ms));
-}
-
 /* ---- tables ---- */
 
 static void put_figure(FILE *file, const struct explanations_figure *figure)
@@ -363,29 +347,22 @@ static enum err_code put_exhibit(const struct explanations *explanations,
     return ERR_OK;
 }
 
-/* Draws explanations, one method beside the other: heat maps over images, or shaded words. An input
- * that can no longer be read is left out. */
-static enum err_code put_gallery(const struct explanations *explanations, FILE *file,
-                                 struct err *err)
-{
-    bool images = explanations->source.dataset->kind == ENGINE_IMAGE;
-    unsigned count = explanations->gallery_count;
-    struct pictures pictures = {0};
-    if (!images && count > TEXTS_MAX)
-        count = TEXTS_MAX;
-    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
-        put_exhibit(explanations, &explanations->gallery[i], &pictures, file, err);
-    pictures_close(&pictures);
-    return err->code;
-}
-
 /* ---- the page ---- */
 
 enum err_code explanations_print_html(const struct explanations_report *report, FILE *file,
                                       struct err *err)
 {
     const struct explanations *explanations = report->explanations;
-    head(report, file);
+    report_page_open(file, report->model_name, "explanations", explanations_style_begin);
+    fputs("<header><h1>", file);
+    html_text(file, report->model_name);
+    fputs(": how faithful are its explanations?</h1>\n<ul class=\"meta\"><li>data ", file);
+    html_text(file, report->data_path);
+    fprintf(file, "</li><li>%zu inputs, %zu of them right</li><li>%s</li>",
+            report->explanations->count, explanations_right(report->explanations),
+            explanations_fill_text(report->explanations));
+    fprintf(file, "<li>inference %.2f ms an input</li></ul></header>\n\n",
+            explanations_mean_ms(report->explanations, report->explanations->inference_ms));
     if (put_methods(explanations, file, err))
         return err->code;
     put_curves(explanations, file);
@@ -395,7 +372,17 @@ enum err_code explanations_print_html(const struct explanations_report *report, 
         file, "Examples",
         "Right answers, each explained for its class by each method; beside the name, what "
         "insertion minus deletion is for this input.");
-    if (put_gallery(explanations, file, err))
+    /* Heat maps over images, or shaded words, one method beside the other. An input that can no
+     * longer be read is left out. */
+    bool images = explanations->source.dataset->kind == ENGINE_IMAGE;
+    unsigned count = explanations->gallery_count;
+    struct pictures pictures = {0};
+    if (!images && count > TEXTS_MAX)
+        count = TEXTS_MAX;
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
+        put_exhibit(explanations, &explanations->gallery[i], &pictures, file, err);
+    pictures_close(&pictures);
+    if (err->code != ERR_OK)
         return err->code;
     report_page_end_section(file);
     fprintf(file, "<p class=\"foot\">attnd %s</p>\n</body></html>\n", ATTND_VERSION);

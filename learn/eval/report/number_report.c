@@ -8,19 +8,6 @@
 
 /* ---- terminal ---- */
 
-static void print_errors(const struct number_errors *errors, FILE *file)
-{
-    fprintf(file, "mean absolute error     %.4g\n", errors->mean_absolute);
-    fprintf(file, "root mean square error  %.4g (answering the data's mean: %.4g)\n",
-            errors->root_mean_square, errors->standard_deviation);
-    fprintf(file, "bias                    %+.4g\n", errors->bias);
-    fprintf(file, "largest error           %.4g\n", errors->largest);
-    if (!isnan(errors->r_squared))
-        fprintf(file, "R squared               %.4f\n", errors->r_squared);
-    if (!isnan(errors->spearman))
-        fprintf(file, "Spearman's rho          %.4f\n", errors->spearman);
-}
-
 static void print(const struct task_report *report, FILE *file)
 {
     const struct number_assessment *assessment = report->of;
@@ -33,7 +20,16 @@ static void print(const struct task_report *report, FILE *file)
     for (unsigned k = 0; k < assessment->outputs; k++) {
         if (assessment->outputs > 1)
             fprintf(file, "\noutput                  %s\n", info->labels[k]);
-        print_errors(&assessment->errors[k], file);
+        const struct number_errors *errors = &assessment->errors[k];
+        fprintf(file, "mean absolute error     %.4g\n", errors->mean_absolute);
+        fprintf(file, "root mean square error  %.4g (answering the data's mean: %.4g)\n",
+                errors->root_mean_square, errors->standard_deviation);
+        fprintf(file, "bias                    %+.4g\n", errors->bias);
+        fprintf(file, "largest error           %.4g\n", errors->largest);
+        if (!isnan(errors->r_squared))
+            fprintf(file, "R squared               %.4f\n", errors->r_squared);
+        if (!isnan(errors->spearman))
+            fprintf(file, "Spearman's rho          %.4f\n", errors->spearman);
     }
 }
 

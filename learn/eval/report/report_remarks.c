@@ -46,16 +46,6 @@ static bool has_never_automatic(const struct report *report)
     return count_never_automatic(report) > 0;
 }
 
-static void write_class(const struct report *report, unsigned index, FILE *file)
-{
-    const struct confusion_class *class = &report->run.confusion->classes[index];
-    fprintf(file, "'%s' ", engine_describe(report->model)->labels[index]);
-    if (class->predicted == 0)
-        fputs("(never the answer)", file);
-    else
-        fprintf(file, "(%zu of %zu answers right)", class->hits, class->predicted);
-}
-
 static void write_never_automatic(const struct report *report, FILE *file)
 {
     unsigned labels = engine_describe(report->model)->label_count, shown = 0;
@@ -69,7 +59,12 @@ static void write_never_automatic(const struct report *report, FILE *file)
         if (report_threshold(report, i, &threshold))
             continue;
         fputs(shown++ > 0 ? ", " : "", file);
-        write_class(report, i, file);
+        const struct confusion_class *class = &report->run.confusion->classes[i];
+        fprintf(file, "'%s' ", engine_describe(report->model)->labels[i]);
+        if (class->predicted == 0)
+            fputs("(never the answer)", file);
+        else
+            fprintf(file, "(%zu of %zu answers right)", class->hits, class->predicted);
     }
     if (never > shown)
         fprintf(file, " and %u more", never - shown);

@@ -90,23 +90,17 @@ static void matrix_cell(FILE *file, size_t count, size_t support, const char *la
     fprintf(file, ": %zu, %.1f %%\">%zu</td>", count, 100 * share, count);
 }
 
-static void matrix_head(const struct engine_info *info, FILE *file)
+void report_tables_matrix(const struct report *report, FILE *file)
 {
-    fputs("<thead><tr><td></td>", file);
+    const struct engine_info *info = info_of(report);
+    const struct confusion *confusion = report->run.confusion;
+    fputs("<div class=\"scroll\"><table class=\"matrix\"><thead><tr><td></td>", file);
     for (unsigned i = 0; i < info->label_count; i++) {
         fputs("<th scope=\"col\"><span>", file);
         html_text(file, info->labels[i]);
         fputs("</span></th>", file);
     }
     fputs("</tr></thead>\n<tbody>\n", file);
-}
-
-void report_tables_matrix(const struct report *report, FILE *file)
-{
-    const struct engine_info *info = info_of(report);
-    const struct confusion *confusion = report->run.confusion;
-    fputs("<div class=\"scroll\"><table class=\"matrix\">", file);
-    matrix_head(info, file);
     for (unsigned label = 0; label < info->label_count; label++) {
         row_header(file, info->labels[label]);
         for (unsigned winner = 0; winner < info->label_count; winner++)

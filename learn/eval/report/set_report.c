@@ -24,19 +24,6 @@ static void print_rates(const struct multi_label_rates *rates, double auroc, FIL
             rate(rates->f1, c), rate(auroc, d));
 }
 
-static void print_table(const struct multi_label *sets, const struct engine_info *info, FILE *file)
-{
-    fputs("\nprecision    recall        F1     AUROC   support  label\n", file);
-    for (unsigned k = 0; k < sets->labels; k++) {
-        print_rates(&sets->rows[k].rates, sets->rows[k].auroc, file);
-        fprintf(file, " %9zu  %s\n", sets->rows[k].support, info->labels[k]);
-    }
-    print_rates(&sets->micro, NAN, file);
-    fputs("            (micro: all pairs of input and label)\n", file);
-    print_rates(&sets->macro, sets->macro_auroc, file);
-    fputs("            (macro: the mean of the labels)\n", file);
-}
-
 static void print(const struct task_report *report, FILE *file)
 {
     const struct set_assessment *assessment = report->of;
@@ -52,7 +39,15 @@ static void print(const struct task_report *report, FILE *file)
             sets->exact_match, (double)MULTI_LABEL_THRESHOLD);
     fprintf(file, "Hamming loss  %.4f of the pairs of input and label are wrong\n",
             sets->hamming_loss);
-    print_table(sets, info, file);
+    fputs("\nprecision    recall        F1     AUROC   support  label\n", file);
+    for (unsigned k = 0; k < sets->labels; k++) {
+        print_rates(&sets->rows[k].rates, sets->rows[k].auroc, file);
+        fprintf(file, " %9zu  %s\n", sets->rows[k].support, info->labels[k]);
+    }
+    print_rates(&sets->micro, NAN, file);
+    fputs("            (micro: all pairs of input and label)\n", file);
+    print_rates(&sets->macro, sets->macro_auroc, file);
+    fputs("            (macro: the mean of the labels)\n", file);
 }
 
 /* ---- JSON ---- */

@@ -22,27 +22,6 @@ static void print_row(const struct span_rates *rates, const struct span_count *c
     fprintf(file, "  %s\n", name);
 }
 
-static void print_table(const struct span_assessment *assessment, FILE *file)
-{
-    const struct span_counts *counts = &assessment->counts;
-    fputs("\nprecision    recall        F1    wanted  answered  label\n", file);
-    for (unsigned k = 0; k < counts->labels; k++)
-        if (counts->each[k].wanted + counts->each[k].answered > 0)
-            print_row(&counts->each[k].rates, &counts->each[k], assessment->set.name[k], file);
-    print_row(&counts->micro.rates, &counts->micro, "(micro: all spans)", file);
-    print_row(&counts->macro, NULL, "(macro: the mean of the labels)", file);
-}
-
-static void print_mistakes(const struct span_assessment *assessment, FILE *file)
-{
-    for (unsigned m = 0; m < assessment->mistake_count && m < MISTAKES_SHOWN; m++) {
-        const struct span_mistake *mistake = &assessment->mistakes[m];
-        fprintf(file, "%s%s: %zu spans wrong, %zu missed\n",
-                m == 0 ? "\nmistakes, the first\n" : "",
-                assessment->dataset->items[mistake->item].name, mistake->wrong, mistake->missed);
-    }
-}
-
 static void print(const struct task_report *report, FILE *file)
 {
     const struct span_assessment *assessment = report->of;
@@ -60,8 +39,19 @@ static void print(const struct task_report *report, FILE *file)
                 "misfits    %zu spans do not begin and end where tokens do, and cannot be answered "
                 "(the first: %s)\n",
                 assessment->misfits, assessment->dataset->items[assessment->first_misfit].name);
-    print_table(assessment, file);
-    print_mistakes(assessment, file);
+    const struct span_counts *counts = &assessment->counts;
+    fputs("\nprecision    recall        F1    wanted  answered  label\n", file);
+    for (unsigned k = 0; k < counts->labels; k++)
+        if (counts->each[k].wanted + counts->each[k].answered > 0)
+            print_row(&counts->each[k].rates, &counts->each[k], assessment->set.name[k], file);
+    print_row(&counts->micro.rates, &counts->micro, "(micro: all spans)", file);
+    print_row(&counts->macro, NULL, "(macro: the mean of the labels)", file);
+    for (unsigned m = 0; m < assessment->mistake_count && m < MISTAKES_SHOWN; m++) {
+        const struct span_mistake *mistake = &assessment->mistakes[m];
+        fprintf(file, "%s%s: %zu spans wrong, %zu missed\n",
+                m == 0 ? "\nmistakes, the first\n" : "",
+                assessment->dataset->items[mistake->item].name, mistake->wrong, mistake->missed);
+    }
 }
 
 /* ---- JSON ---- */

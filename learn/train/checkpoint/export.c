@@ -28,24 +28,20 @@ enum {
 
 /* ---- config.json ---- */
 
-/* An encoder alone: BertModel, of BertForSequenceClassification. */
-static enum err_code put_bare(struct json_t *config, const struct family *family, struct err *err)
-{
-    const char *class = family->architectures[HEAD_CLASSIFIER];
-    char name[ARCHITECTURE_BYTES];
-    const char *bare = name;
-    snprintf(name, sizeof name, "%.*sModel", (int)(strstr(class, "For") - class), class);
-    if (doc_edit_text(config, "model_type", family->model_type, err))
-        return err->code;
-    return doc_edit_texts(config, "architectures", &bare, 1, err);
-}
-
 static enum err_code put_architecture(struct json_t *config, const struct parameters *parameters,
                                       struct err *err)
 {
     const struct family *family = parameters->spec.family;
-    if (parameters->head == HEAD_EMBEDDING)
-        return put_bare(config, family, err);
+    if (parameters->head == HEAD_EMBEDDING) {
+        /* An encoder alone: BertModel, of BertForSequenceClassification. */
+        const char *class = family->architectures[HEAD_CLASSIFIER];
+        char name[ARCHITECTURE_BYTES];
+        const char *bare = name;
+        snprintf(name, sizeof name, "%.*sModel", (int)(strstr(class, "For") - class), class);
+        if (doc_edit_text(config, "model_type", family->model_type, err))
+            return err->code;
+        return doc_edit_texts(config, "architectures", &bare, 1, err);
+    }
     if (family->architectures[parameters->head] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "a %s model with this head cannot be written",
                        family->name);

@@ -208,19 +208,14 @@ static enum err_code list_words(const struct data_loader *loader,
     return ERR_OK;
 }
 
-/* Words of the vocabulary, or tags. */
-static size_t choices_of(const struct learner *learner)
-{
-    const struct spec *spec = &learner->setup.spec;
-    return learner->setup.head == HEAD_MLM ? spec->vocab_size : spec->label_count;
-}
-
 /* Runs the forward pass and the loss for a list of words; dlogits then holds the gradients. */
 static enum err_code run_words(struct learner *learner, const struct network_batch *batch,
                                const struct word_list *list, float share, struct arena *arena,
                                double *loss, size_t *hits, int32_t *answers, struct err *err)
 {
-    size_t words = choices_of(learner);
+    /* Words of the vocabulary, or tags. */
+    const struct spec *spec = &learner->setup.spec;
+    size_t words = learner->setup.head == HEAD_MLM ? spec->vocab_size : spec->label_count;
     struct word_run run = {
         .ids = list->ids, .words = words, .count = list->count, .share = share, .answers = answers};
     run.losses = arena_alloc_array(arena, list->count, sizeof *run.losses);

@@ -9,22 +9,6 @@
  * fp32 numbers near the mean differ by 6e-8 of it, which is a hundredth of a deviation here. */
 #define RELATIVE_DEVIATION_MIN 1e-5
 
-static enum err_code name_outputs(struct numbers *numbers, const char *field,
-                                  const struct spec *source, struct arena *arena, struct err *err)
-{
-    if (source->scores == SCORES_NONE && source->label_count == numbers->count) {
-        memcpy(numbers->name, source->labels, numbers->count * sizeof *numbers->name);
-        return ERR_OK;
-    }
-    for (unsigned i = 0; i < numbers->count; i++) {
-        numbers->name[i] = numbers->count == 1 ? arena_format(arena, "%s", field)
-                                               : arena_format(arena, "%s_%u", field, i);
-        if (numbers->name[i] == NULL)
-            return err_no_memory(err, strlen(field));
-    }
-    return ERR_OK;
-}
-
 enum err_code numbers_open(struct numbers *out, const struct dataset *dataset, const char *field,
                            const struct spec *source, struct arena *arena, struct err *err)
 {
@@ -35,7 +19,17 @@ enum err_code numbers_open(struct numbers *out, const struct dataset *dataset, c
     out->name = arena_alloc_array(arena, out->count, sizeof *out->name);
     if (out->name == NULL)
         return err_no_memory(err, out->count * sizeof *out->name);
-    return name_outputs(out, field, source, arena, err);
+    if (source->scores == SCORES_NONE && source->label_count == out->count) {
+        memcpy(out->name, source->labels, out->count * sizeof *out->name);
+        return ERR_OK;
+    }
+    for (unsigned i = 0; i < out->count; i++) {
+        out->name[i] = out->count == 1 ? arena_format(arena, "%s", field)
+                                       : arena_format(arena, "%s_%u", field, i);
+        if (out->name[i] == NULL)
+            return err_no_memory(err, strlen(field));
+    }
+    return ERR_OK;
 }
 
 enum err_code numbers_match(const struct numbers *numbers, const char *label, float *targets,

@@ -187,20 +187,15 @@ static enum err_code check_task(const struct train_options *options, struct err 
     return ERR_OK;
 }
 
-/* Replaces the names of tasks by those that records of runs hold. */
-static void settle_task(struct train_options *options)
+enum err_code train_options_check(struct train_options *options, struct err *err)
 {
+    /* Records of runs hold these names of the tasks. */
     if (strcmp(options->task, "multi-label") == 0) {
         options->task = "classify";
         options->multi_label = true;
     }
     if (strcmp(options->task, "regress") == 0)
         options->task = "regression";
-}
-
-enum err_code train_options_check(struct train_options *options, struct err *err)
-{
-    settle_task(options);
     bool is_mlm = train_task(options) == TRAIN_MLM, adjusts = options->logit_adjust > 0;
     bool is_taught = options->teacher.count + options->teacher_logits.count > 0;
     if (strcmp(options->out, options->model) == 0)

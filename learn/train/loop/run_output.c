@@ -210,20 +210,6 @@ static enum err_code look_for_record(struct run *run, struct err *err)
     return err->code;
 }
 
-/* Sets replaced_version if --out has an attnd.json whose version or class codes this run does not
- * write: a person wrote them. A file that cannot be read is ignored. */
-static void note_replaced(struct run *run)
-{
-    struct err ignored = {0};
-    struct spec there;
-    struct arena scratch;
-    arena_init(&scratch);
-    if (spec_read(&there, run->options->out, &scratch, &ignored) == ERR_OK &&
-        (strcmp(there.version, run->options->version) != 0 || there.class_codes != NULL))
-        run->replaced_version = arena_copy(&run->arena, there.version, strlen(there.version));
-    arena_deinit(&scratch);
-}
-
 enum err_code run_output_open(struct run *run, struct err *err)
 {
     const char *dir = run->options->out;
@@ -243,8 +229,18 @@ enum err_code run_output_open(struct run *run, struct err *err)
         return err->code;
     if (!run->resumed && !run->options->restart && look_for_record(run, err))
         return err->code;
-    if (!run->is_finished)
-        note_replaced(run);
+    if (!run->is_finished) {
+        /* A person wrote an attnd.json whose version or class codes this run does not write. A
+         * file that cannot be read is ignored. */
+        struct err ignored = {0};
+        struct spec there;
+        struct arena scratch;
+        arena_init(&scratch);
+        if (spec_read(&there, run->options->out, &scratch, &ignored) == ERR_OK &&
+            (strcmp(there.version, run->options->version) != 0 || there.class_codes != NULL))
+            run->replaced_version = arena_copy(&run->arena, there.version, strlen(there.version));
+        arena_deinit(&scratch);
+    }
     return ERR_OK;
 }
 

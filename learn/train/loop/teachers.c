@@ -130,20 +130,6 @@ static enum err_code check_list(const struct logit_list *list, const struct corp
                    missed, train->count, missing);
 }
 
-static enum err_code open_room(struct teachers *teachers, const struct teachers_setup *setup,
-                               struct err *err)
-{
-    size_t numbers = (size_t)setup->rows_max * teachers->labels;
-    teachers->models = calloc(setup->options->teacher.count + 1, sizeof *teachers->models);
-    teachers->lists = calloc(setup->options->teacher_logits.count + 1, sizeof *teachers->lists);
-    teachers->logits = calloc(numbers, sizeof *teachers->logits);
-    teachers->mean = calloc(teachers->labels, sizeof *teachers->mean);
-    if (teachers->models == NULL || teachers->lists == NULL || teachers->logits == NULL ||
-        teachers->mean == NULL)
-        return err_no_memory(err, numbers * sizeof *teachers->logits);
-    return ERR_OK;
-}
-
 enum err_code teachers_open(struct teachers *out, const struct teachers_setup *setup,
                             struct err *err)
 {
@@ -153,8 +139,13 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
                              .temperature = (double)setup->options->teacher_temperature};
     if (models->count + lists->count == 0)
         return ERR_OK;
-    if (open_room(out, setup, err))
-        return err->code;
+    size_t numbers = (size_t)setup->rows_max * out->labels;
+    out->models = calloc(setup->options->teacher.count + 1, sizeof *out->models);
+    out->lists = calloc(setup->options->teacher_logits.count + 1, sizeof *out->lists);
+    out->logits = calloc(numbers, sizeof *out->logits);
+    out->mean = calloc(out->labels, sizeof *out->mean);
+    if (out->models == NULL || out->lists == NULL || out->logits == NULL || out->mean == NULL)
+        return err_no_memory(err, numbers * sizeof *out->logits);
     const struct labels *labels = &setup->corpus->labels;
     for (unsigned i = 0; i < lists->count; i++) {
         struct logit_list *list = &out->lists[out->list_count++];

@@ -247,13 +247,6 @@ void network_embed_forward(struct network *network, const struct engine_input *c
 
 /* ---- backward ---- */
 
-/* False for the pad's word in families whose lookups do not teach it. */
-static bool learns_word(const struct network *network, size_t t)
-{
-    const struct spec *spec = network->spec;
-    return !spec->family->pads_words || network->ids[t] != (int32_t)spec->pad_id;
-}
-
 static void add_scaled(float *y, const float *x, float scale, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -272,7 +265,9 @@ static void add_word_gradients(void *context, unsigned index, unsigned count)
     size_t columns = share_begin(width, COLUMNS_UNIT, index + 1, count) - first;
     for (size_t t = 0; t < network->tokens; t++) {
         const float *d = embedding->x.x + t * embedding->x.stride + first;
-        if (learns_word(network, t))
+        /* The lookups of some families do not teach the pad's word. */
+        const struct spec *spec = network->spec;
+        if (!spec->family->pads_words || network->ids[t] != (int32_t)spec->pad_id)
             add_scaled(gradient + map->word + (size_t)network->ids[t] * width + first, d,
                        scale > 0 ? scale : 1, columns);
         if (map->position != SIZE_MAX)

@@ -89,14 +89,6 @@ static bool gives_states(const struct network *network)
     return network->parameters->head == HEAD_STATES || network->parameters->head == HEAD_WORDS;
 }
 
-static enum err_code open_sentence(struct network *network, struct err *err)
-{
-    open_norm(network, err);
-    network->head.logits[0] =
-        network_memory_dense(network, parameters_outputs(network->spec, HEAD_EMBEDDING), err);
-    return err->code;
-}
-
 /* One classifier, of the kept tokens. */
 static enum err_code open_tags(struct network *network, struct err *err)
 {
@@ -140,8 +132,12 @@ enum err_code network_head_open(struct network *network, struct err *err)
     size_t hidden = network->spec->hidden;
     bool is_mlm = network->parameters->head == HEAD_MLM;
     head->x = network->blocks[network->spec->layers - 1].out;
-    if (network->parameters->head == HEAD_EMBEDDING)
-        return open_sentence(network, err);
+    if (network->parameters->head == HEAD_EMBEDDING) {
+        open_norm(network, err);
+        network->head.logits[0] =
+            network_memory_dense(network, parameters_outputs(network->spec, HEAD_EMBEDDING), err);
+        return err->code;
+    }
     if (gives_states(network)) {
         open_norm(network, err);
         return err->code;

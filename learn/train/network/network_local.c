@@ -53,19 +53,6 @@ static void add_out(const struct part *part, float *to, size_t stride, const flo
             to[(part->span.first + j) * stride + c] += from[(j + 1) * d + c];
 }
 
-static void copy_keys(struct part *part, const struct attention_train *whole, float *scratch)
-{
-    part->head.n = part->span.count + 1u;
-    part->copied = scratch;
-    part->scratch = scratch + copy_floats(part->head.n, part->head.d);
-    part->bias.global_rows = part->span.first;
-    copy_in(part, copied(part, 0), whole->k, whole->kv_stride);
-    copy_in(part, copied(part, 1), whole->v, whole->kv_stride);
-    part->head.k = copied(part, 0);
-    part->head.v = copied(part, 1);
-    part->head.kv_stride = part->head.d;
-}
-
 /* Fills the part that starts at `query`. The part points to its own bias and must not be moved.
  * Returns the first query after it. */
 static size_t part_at(struct part *part, const struct attention_train *whole,
@@ -84,8 +71,17 @@ static size_t part_at(struct part *part, const struct attention_train *whole,
     part->head.n = part->span.count;
     part->head.bias = &part->bias;
     part->head.mask = (struct attention_train_mask){query, part->span.first, whole->n};
-    if (local.has_global)
-        copy_keys(part, whole, scratch);
+    if (local.has_global) {
+        part->head.n = part->span.count + 1u;
+        part->copied = scratch;
+        part->scratch = scratch + copy_floats(part->head.n, part->head.d);
+        part->bias.global_rows = part->span.first;
+        copy_in(part, copied(part, 0), whole->k, whole->kv_stride);
+        copy_in(part, copied(part, 1), whole->v, whole->kv_stride);
+        part->head.k = copied(part, 0);
+        part->head.v = copied(part, 1);
+        part->head.kv_stride = part->head.d;
+    }
     return end;
 }
 

@@ -5,13 +5,6 @@
 
 enum { PIECE_NUMBERS = 1 << 22, PIECE_ROWS = 64 }; /* at most so many logits, or so many rows */
 
-static size_t piece_of(const struct network *network)
-{
-    const size_t most = network->tokens_max, piece = PIECE_NUMBERS / network->spec->vocab_size;
-    const size_t rows = piece < PIECE_ROWS ? PIECE_ROWS : piece;
-    return rows < most ? rows : most;
-}
-
 enum err_code network_words_open(struct network *network, struct err *err)
 {
     struct network_words *words = &network->words;
@@ -19,7 +12,9 @@ enum err_code network_words_open(struct network *network, struct err *err)
     const struct spec *spec = network->spec;
     if (network->parameters->head != HEAD_WORDS)
         return ERR_OK;
-    words->rows = piece_of(network);
+    const size_t most = network->tokens_max, piece = PIECE_NUMBERS / network->spec->vocab_size;
+    const size_t rows = piece < PIECE_ROWS ? PIECE_ROWS : piece;
+    words->rows = rows < most ? rows : most;
     words->logits = network_memory_matrix(network, words->rows, spec->vocab_size, err);
     words->logits.stride = spec->vocab_size; /* dense */
     if (spec->output_scale > 0)
