@@ -16,9 +16,11 @@
 
 /* ---- open ---- */
 
-/* A label that the model has learnt is not unseen, whatever the data's inputs are. */
-static enum err_code check_unseen(const struct eval *eval, struct err *err)
+static enum err_code open_data(struct eval *eval, struct err *err)
 {
+    if (dataset_open(&eval->dataset, eval->data, &eval->fields, err) || eval->unseen_count == 0)
+        return err->code;
+    /* A label that the model has learnt is not unseen, whatever the data's inputs are. */
     const struct engine_info *info = engine_describe(eval->assessment.model);
     for (unsigned u = 0; u < eval->unseen_count; u++)
         for (unsigned i = 0; i < info->label_count; i++)
@@ -27,15 +29,6 @@ static enum err_code check_unseen(const struct eval *eval, struct err *err)
                                "--unseen: the model has the label '%.60s': take one that was "
                                "trained without it",
                                eval->unseen[u]);
-    return ERR_OK;
-}
-
-static enum err_code open_data(struct eval *eval, struct err *err)
-{
-    if (dataset_open(&eval->dataset, eval->data, &eval->fields, err) || eval->unseen_count == 0)
-        return err->code;
-    if (check_unseen(eval, err))
-        return err->code;
     if (dataset_set_aside(&eval->dataset, eval->unseen, eval->unseen_count, &eval->unseen_data,
                           err))
         return err_prefix(err, "--unseen: %s: ", eval->data);

@@ -282,24 +282,20 @@ static json_t *stats_of(const struct explanation *explanation)
     return built(&out);
 }
 
-static json_t *base64_json(const float *vector, unsigned size)
-{
-    char *text = malloc(base64_encoded_size(size * sizeof *vector));
-    if (text == NULL)
-        return NULL;
-    base64_encode(text, (const char *)vector, size * sizeof *vector);
-    json_t *string = json_string_nocheck(text);
-    free(text);
-    return string;
-}
-
 /* An array, or base64 a string. */
 static json_t *vector_json(const struct answer *answer, const float *vector, unsigned count)
 {
     const struct vector_form *form = &answer->vector;
     const struct engine_info *info = answer->info;
-    if (form->encoding == VECTOR_BASE64)
-        return base64_json(vector, count);
+    if (form->encoding == VECTOR_BASE64) {
+        char *text = malloc(base64_encoded_size(count * sizeof *vector));
+        if (text == NULL)
+            return NULL;
+        base64_encode(text, (const char *)vector, count * sizeof *vector);
+        json_t *string = json_string_nocheck(text);
+        free(text);
+        return string;
+    }
     json_t *array = json_array();
     bool ok = array != NULL;
     for (unsigned i = 0; ok && i < count; i++)

@@ -109,26 +109,21 @@ static const char **make_room(const struct engine_labels *labels, struct arena *
     return texts;
 }
 
-static enum err_code parse_list(struct engine_labels *labels, const char *value,
-                                struct arena *arena, struct err *err)
-{
-    const struct doc_limits limits = {.depth_max = 1, .tokens_max = 2 * ENGINE_LABELS_MAX + 2};
-    json_t *list;
-    if (doc_parse(&list, value, strlen(value), &limits, err)) {
-        err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
-        return err_prefix(err, "?candidate_labels: ");
-    }
-    if (read_list(labels, list, NULL, arena, err))
-        in_place("?", err);
-    doc_free(list);
-    return err->code;
-}
-
 enum err_code codec_labels_set(struct engine_labels *labels, const char *value, struct arena *arena,
                                struct err *err)
 {
-    if (value[0] == '[')
-        return parse_list(labels, value, arena, err);
+    if (value[0] == '[') {
+        const struct doc_limits limits = {.depth_max = 1, .tokens_max = 2 * ENGINE_LABELS_MAX + 2};
+        json_t *list;
+        if (doc_parse(&list, value, strlen(value), &limits, err)) {
+            err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
+            return err_prefix(err, "?candidate_labels: ");
+        }
+        if (read_list(labels, list, NULL, arena, err))
+            in_place("?", err);
+        doc_free(list);
+        return err->code;
+    }
     const char **texts = make_room(labels, arena);
     char *text = texts != NULL ? arena_copy(arena, value, strlen(value)) : NULL;
     if (text == NULL)

@@ -55,23 +55,18 @@ struct span {
     size_t len;
 };
 
-static struct span trim(struct span span)
-{
-    while (span.len > 0 && strchr(" \t", span.start[0]) != NULL) {
-        span.start++;
-        span.len--;
-    }
-    while (span.len > 0 && strchr(" \t", span.start[span.len - 1]) != NULL)
-        span.len--;
-    return span;
-}
-
 /* The trimmed text before the next `separator`, which *rest is moved behind. */
 static struct span next_piece(const char **rest, const char *separator)
 {
     struct span piece = {*rest, strcspn(*rest, separator)};
     *rest += piece.len + ((*rest)[piece.len] != '\0');
-    return trim(piece);
+    while (piece.len > 0 && strchr(" \t", piece.start[0]) != NULL) {
+        piece.start++;
+        piece.len--;
+    }
+    while (piece.len > 0 && strchr(" \t", piece.start[piece.len - 1]) != NULL)
+        piece.len--;
+    return piece;
 }
 
 static bool is_word(struct span span, const char *word)

@@ -125,20 +125,6 @@ void audit_stop(struct audit *audit)
     append_event(audit, &line);
 }
 
-/* ["a","b"] */
-static void put_changed(struct json_line *line, const struct change_record *record)
-{
-    char list[MEMBERS_BYTES / 2];
-    struct json_line inside = {.bytes = list, .size = sizeof list - 2};
-    for (unsigned i = 0; i < record->changed_count; i++)
-        json_line_element(&inside, record->changed[i]);
-    if (inside.len == 0)
-        inside.bytes[inside.len++] = '[';
-    inside.bytes[inside.len++] = ']';
-    inside.bytes[inside.len] = '\0';
-    json_line_json(line, "changed", list);
-}
-
 static void append_change(void *context, const struct change_record *record)
 {
     char bytes[MEMBERS_BYTES];
@@ -158,7 +144,16 @@ static void append_change(void *context, const struct change_record *record)
         json_line_text(&line, "failed", record->reason);
     } else {
         json_line_number(&line, "generation", (double)record->generation);
-        put_changed(&line, record);
+        /* ["a","b"] */
+        char list[MEMBERS_BYTES / 2];
+        struct json_line inside = {.bytes = list, .size = sizeof list - 2};
+        for (unsigned i = 0; i < record->changed_count; i++)
+            json_line_element(&inside, record->changed[i]);
+        if (inside.len == 0)
+            inside.bytes[inside.len++] = '[';
+        inside.bytes[inside.len++] = ']';
+        inside.bytes[inside.len] = '\0';
+        json_line_json(&line, "changed", list);
     }
     append_event(context, &line);
 }

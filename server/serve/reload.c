@@ -196,20 +196,6 @@ static enum err_code take_model(struct reload *reload, unsigned index, struct er
     return served_model_open_shadow(reload->next->models[index], err);
 }
 
-static enum err_code take_models(struct reload *reload, struct err *err)
-{
-    unsigned before = reload->result->changed_count;
-    for (unsigned i = 0; i < reload->next->config.model_count; i++)
-        if (take_model(reload, i, err))
-            return err->code;
-    if (note_changed(reload, reload->next, NULL, err) ||
-        note_changed(reload, reload->old, reload->next, err))
-        return err->code;
-    if (reload->result->changed_count == before && is_reordered(reload))
-        reload->result->changed[reload->result->changed_count++] = "models";
-    return ERR_OK;
-}
-
 /* Another text in the file that was named before is a change of it, too. */
 static enum err_code take_keys(struct reload *reload, struct err *err)
 {
@@ -268,7 +254,16 @@ static enum err_code make_next(struct reload *reload, struct config *config, str
     }
     if (take_keys(reload, err) || take_certificate(reload, err))
         return err->code;
-    return take_models(reload, err);
+    unsigned before = reload->result->changed_count;
+    for (unsigned i = 0; i < reload->next->config.model_count; i++)
+        if (take_model(reload, i, err))
+            return err->code;
+    if (note_changed(reload, reload->next, NULL, err) ||
+        note_changed(reload, reload->old, reload->next, err))
+        return err->code;
+    if (reload->result->changed_count == before && is_reordered(reload))
+        reload->result->changed[reload->result->changed_count++] = "models";
+    return ERR_OK;
 }
 
 /* Keys that are no longer taken, and a set without any, are rather mistakes than wishes. */

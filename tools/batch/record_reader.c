@@ -149,23 +149,19 @@ static int csv_step(int state, char c, char separator)
     return IN_PLAIN;
 }
 
-static bool find_csv_end(struct record_reader *reader)
-{
-    for (; reader->scan < reader->len; reader->scan++) {
-        char c = reader->bytes[reader->scan];
-        if (c == '\n' && reader->state != IN_QUOTES)
-            return true;
-        reader->lines_inside += c == '\n';
-        reader->state = csv_step(reader->state, c, reader->separator);
-    }
-    return false;
-}
-
 /* Moves `scan` to the line end that ends the record, or to the end of what is there. */
 static bool find_end(struct record_reader *reader)
 {
-    if (reader->is_csv)
-        return find_csv_end(reader);
+    if (reader->is_csv) {
+        for (; reader->scan < reader->len; reader->scan++) {
+            char c = reader->bytes[reader->scan];
+            if (c == '\n' && reader->state != IN_QUOTES)
+                return true;
+            reader->lines_inside += c == '\n';
+            reader->state = csv_step(reader->state, c, reader->separator);
+        }
+        return false;
+    }
     if (reader->scan == reader->len)
         return false;
     const char *from = reader->bytes + reader->scan;

@@ -67,20 +67,6 @@ void result_header(const struct result_format *format, FILE *file)
     fputs(",model,version,digest,status,error\r\n", file);
 }
 
-static void write_place(const struct record_input *input, FILE *file)
-{
-    const char *name = input->listed.file;
-    write_text(file, UTF8_SHOWN(name));
-    fputc(',', file);
-    if (input->listed.line > 0)
-        fprintf(file, "%u", input->listed.line);
-    fputc(',', file);
-    if (input->has_number)
-        fprintf(file, "%lld", input->number);
-    else
-        write_text(file, input->id);
-}
-
 struct values {
     FILE *stream;
     bool has_any;
@@ -164,7 +150,16 @@ static void write_row(const struct result_format *format, const struct json_t *o
                       const struct record_input *input, FILE *file)
 {
     const struct json_t *model = doc_member(object, "model");
-    write_place(input, file);
+    const char *name = input->listed.file;
+    write_text(file, UTF8_SHOWN(name));
+    fputc(',', file);
+    if (input->listed.line > 0)
+        fprintf(file, "%u", input->listed.line);
+    fputc(',', file);
+    if (input->has_number)
+        fprintf(file, "%lld", input->number);
+    else
+        write_text(file, input->id);
     if (format->texts > 0)
         output_cells(format, object, file);
     else

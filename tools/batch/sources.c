@@ -155,19 +155,6 @@ static void look_at(const char *path, struct stat *out)
         *out = (struct stat){0};
 }
 
-/* The digest of all inputs before is the key of the next: it depends on each and on their order. */
-static void take_digest(struct sources *sources, const struct record *record)
-{
-    char key[SHA256_HEX_BYTES + 96];
-    struct stat file = {0};
-    if (record->form->kind == RECORD_FILE)
-        look_at(record->bytes, &file);
-    int len = snprintf(key, sizeof key, "%s:%u:%u:%lld:%lld.%09ld", sources->digest,
-                       sources->current, record->line, (long long)file.st_size,
-                       (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
-    sha256_hmac_hex(key, (size_t)len, record->bytes, record->len, sources->digest);
-}
-
 enum err_code sources_next(struct sources *sources, struct record *out, bool *found,
                            struct err *err)
 {
@@ -182,7 +169,16 @@ enum err_code sources_next(struct sources *sources, struct record *out, bool *fo
             record_reader_close(&sources->items[sources->current++].reader);
     }
     if (*found) {
-        take_digest(sources, out);
+        /* The digest of all inputs before is the key of the next: it depends on each and on
+         * their order. */
+        char key[SHA256_HEX_BYTES + 96];
+        struct stat file = {0};
+        if (out->form->kind == RECORD_FILE)
+            look_at(out->bytes, &file);
+        int len = snprintf(key, sizeof key, "%s:%u:%u:%lld:%lld.%09ld", sources->digest,
+                           sources->current, out->line, (long long)file.st_size,
+                           (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+        sha256_hmac_hex(key, (size_t)len, out->bytes, out->len, sources->digest);
         sources->inputs++;
     }
     return ERR_OK;

@@ -310,23 +310,6 @@ static enum call_kind try_commit(struct kafka_writer *writer, struct kafka_reply
     return kind;
 }
 
-/* A transaction shows only the first reply that is refused. If all of a batch are too large, each
- * by a transaction of its own would take too long, so those that are no smaller than it (before
- * compression) are refused with it. False if none is. */
-static bool refuse_larger(const struct kafka_writer *writer, struct kafka_reply *replies,
-                          size_t count)
-{
-    const struct kafka_reply *least = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (replies[i].is_refused && (least == NULL || size_of(&replies[i]) < size_of(least)))
-            least = &replies[i];
-    for (size_t i = 0; least != NULL && i < count; i++)
-        if (topic_of(writer, &replies[i]) == topic_of(writer, least) &&
-            size_of(&replies[i]) >= size_of(least))
-            replies[i].is_refused = true;
-    return least != NULL;
-}
-
 enum err_code kafka_writer_commit(struct kafka_writer *writer, struct kafka_reply *replies,
                                   size_t count, const struct rd_kafka_topic_partition_list_s *next,
                                   const struct rd_kafka_consumer_group_metadata_s *member,
@@ -338,7 +321,18 @@ enum err_code kafka_writer_commit(struct kafka_writer *writer, struct kafka_repl
     do {
         is_after_refusal = writer->too_large > 0;
         kind = try_commit(writer, replies, count, &place, err);
-        is_refused = refuse_larger(writer, replies, count);
+        /* A transaction shows only the first reply that is refused. If all of a batch are too
+         * large, each by a transaction of its own would take too long, so those that are no
+         * smaller than it (before compression) are refused with it. */
+        const struct kafka_reply *least = NULL;
+        for (size_t i = 0; i < count; i++)
+            if (replies[i].is_refused && (least == NULL || size_of(&replies[i]) < size_of(least)))
+                least = &replies[i];
+        for (size_t i = 0; least != NULL && i < count; i++)
+            if (topic_of(writer, &replies[i]) == topic_of(writer, least) &&
+                size_of(&replies[i]) >= size_of(least))
+                replies[i].is_refused = true;
+        is_refused = least != NULL;
     } while (kind == CALL_ABORT && !is_refused && (writer->too_large > 0 || is_after_refusal));
     *outcome = kind == CALL_DONE ? KAFKA_COMMITTED : is_refused ? KAFKA_REFUSED : KAFKA_ABORTED;
     return err->code;
