@@ -33,62 +33,40 @@ struct program {
 
 /* ---- options ---- */
 
-#define FIELD(field) CLI_FIELD(struct program, options.field)
+#define ROW(member, ...) CLI_ROW(struct program, options.member, __VA_ARGS__)
+#define FLAG(member, name, help) CLI_ROW_FLAG(struct program, member, name, help)
 
 static const struct cli_option options[] = {
-    {.name = "model",
-     FIELD(model),
-     .value = "DIR",
-     .apply = shipped_option,
-     .is_required = true,
-     .help = "The checkpoint directory, or the shipped model, to begin with; it stays as it is."},
-    {.name = "data",
-     FIELD(data),
-     .value = "PATH",
-     .is_required = true,
-     .help = "Labelled inputs, of every label that the model has and of new ones: .jsonl, .csv or "
-             "a folder."},
-    {.name = "out",
-     FIELD(out),
-     .value = "DIR",
-     .is_required = true,
-     .help = "The new checkpoint directory, which must not exist yet."},
-    {.name = "loss-max",
-     FIELD(loss_max),
-     .value = "POINTS",
-     .fallback = "2",
-     .max = 100,
-     .help = "Exits 1 and writes nothing if a label of the model loses more points of F1 than "
-             "these."},
-    {.name = "automatic-max",
-     FIELD(automatic_max),
-     .value = "POINTS",
-     .fallback = "2",
-     .max = 100,
-     .help = "Exits 1 and writes nothing if the automatic answers to the model's own examples, "
-             "with labels that it had before, would rise by more points than these."},
-    {.name = "prior",
-     FIELD(prior),
-     .value = "PRIOR",
-     .fallback = "natural",
-     .help = "How often each label is to be expected: natural, as in the data; equal; or a file "
-             "with {label: count}."},
+    ROW(model, "model", "DIR", .apply = shipped_option, .is_required = true,
+        .help =
+            "The checkpoint directory, or the shipped model, to begin with; it stays as it is."),
+    ROW(data, "data", "PATH", .is_required = true,
+        .help =
+            "Labelled inputs, of every label that the model has and of new ones: .jsonl, .csv or "
+            "a folder."),
+    ROW(out, "out", "DIR", .is_required = true,
+        .help = "The new checkpoint directory, which must not exist yet."),
+    ROW(loss_max, "loss-max", "POINTS", .fallback = "2", .max = 100,
+        .help = "Exits 1 and writes nothing if a label of the model loses more points of F1 than "
+                "these."),
+    ROW(automatic_max, "automatic-max", "POINTS", .fallback = "2", .max = 100,
+        .help = "Exits 1 and writes nothing if the automatic answers to the model's own examples, "
+                "with labels that it had before, would rise by more points than these."),
+    ROW(prior, "prior", "PRIOR", .fallback = "natural",
+        .help = "How often each label is to be expected: natural, as in the data; equal; or a file "
+                "with {label: count}."),
     CLI_ROW_TARGET_PRECISION(struct program, options.target_precision),
-    {.name = "model-version",
-     FIELD(version),
-     .value = "TEXT",
-     .help = "The new model's version (default: one more than the old one's)."},
+    ROW(version, "model-version", "TEXT",
+        .help = "The new model's version (default: one more than the old one's)."),
     CLI_ROWS_FIELDS(struct program, options.fields),
     CLI_ROW_LIMIT(struct program, options.fields.items_max),
     CLI_ROW_THREADS(struct program, options.threads),
-    {.name = "quiet", CLI_FIELD(struct program, quiet), .help = "Prints no report."},
-    {.name = "progress-lines",
-     CLI_FIELD(struct program, tells_progress),
-     .help = "Prints its progress instead of the report, as JSON, a line at a time."},
-    {.name = "background",
-     CLI_FIELD(struct program, in_background),
-     .help = "Yields processors and memory to all others, and ends when the process that started "
-             "it does."},
+    FLAG(quiet, "quiet", "Prints no report."),
+    FLAG(tells_progress, "progress-lines",
+         "Prints its progress instead of the report, as JSON, a line at a time."),
+    FLAG(in_background, "background",
+         "Yields processors and memory to all others, and ends when the process that started "
+         "it does."),
 };
 
 static const struct cli cli = {

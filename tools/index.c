@@ -89,7 +89,7 @@ static enum err_code add_lines(const struct cli_option *option, void *target, co
 }
 
 #define TOOL struct index_tool
-#define FIELD(field) CLI_FIELD(TOOL, field)
+#define FLAG(member, name, help) CLI_ROW_FLAG(TOOL, member, name, help)
 #define ROW_PROMPT                                                                                 \
     CLI_ROW(TOOL, prompt_name, "prompt-name", "NAME",                                              \
             .help = "Embedding: the model's prompt that is put before each text (default: the "    \
@@ -97,16 +97,13 @@ static enum err_code add_lines(const struct cli_option *option, void *target, co
 
 static const struct cli_option build_options[] = {
     CLI_ROW_MODEL(TOOL, dir),
-    {.name = "data",
-     .type = CLI_OTHER,
-     .value = "PATH",
-     .apply = add_data,
-     .help =
-         "Inputs: .jsonl or .csv, texts also .txt or .log, pictures also a folder with a folder "
-         "for each class (required; more may follow)."},
-    {.name = "texts",
-     FIELD(has_texts),
-     .help = "Of a model that reads images and texts: the inputs are texts (default: images)."},
+    CLI_ROW_OTHER(
+        "data", "PATH", add_data,
+        .help =
+            "Inputs: .jsonl or .csv, texts also .txt or .log, pictures also a folder with a folder "
+            "for each class (required; more may follow)."),
+    FLAG(has_texts, "texts",
+         "Of a model that reads images and texts: the inputs are texts (default: images)."),
     CLI_ROW(TOOL, path, "out", "FILE", .is_required = true, .help = "Where the index is written."),
     CLI_ROW(TOOL, element, "element", "TYPE", .choices = "int8|int16", .fallback = "int16",
             .help = "The numbers of the vectors: int8 takes half the memory, int16 keeps the order "
@@ -128,28 +125,16 @@ static const struct cli_option build_options[] = {
 static const struct cli_option search_options[] = {
     CLI_ROW(TOOL, path, "index", "FILE", .is_required = true, .help = "The index."),
     CLI_ROW_MODEL(TOOL, dir),
-    {.name = "text",
-     .type = CLI_OTHER,
-     .apply = add_input,
-     .tag = VALUE_TEXT,
-     .value = "S",
-     .help = "Searches for this text."},
-    {.name = "file",
-     .type = CLI_OTHER,
-     .apply = add_input,
-     .tag = VALUE_FILE,
-     .value = "F",
-     .help = "Searches for the whole file, a text or a picture; - is a text on standard input."},
-    {.name = "lines",
-     .type = CLI_OTHER,
-     .apply = add_lines,
-     .value = "F",
-     .help = "Searches for each line of the file that is not blank; - is standard input."},
+    CLI_ROW_OTHER("text", "S", add_input, .tag = VALUE_TEXT, .help = "Searches for this text."),
+    CLI_ROW_OTHER(
+        "file", "F", add_input, .tag = VALUE_FILE,
+        .help = "Searches for the whole file, a text or a picture; - is a text on standard input."),
+    CLI_ROW_OTHER("lines", "F", add_lines,
+                  .help =
+                      "Searches for each line of the file that is not blank; - is standard input."),
     CLI_ROW(TOOL, k, "k", "N", .min = 1, .max = INDEX_NEIGHBOURS_MAX, .fallback = "5",
             .help = "How many near cases to print."),
-    {.name = "json",
-     FIELD(json),
-     .help = "Prints one JSON object a line, as POST /similar answers."},
+    FLAG(json, "json", "Prints one JSON object a line, as POST /similar answers."),
     ROW_PROMPT,
     CLI_ROW_THREADS(TOOL, threads),
     CLI_ROW_DTYPE(TOOL, engine.dtype),
@@ -157,7 +142,7 @@ static const struct cli_option search_options[] = {
 };
 
 static const struct cli_option info_options[] = {
-    {.name = "json", FIELD(json), .help = "Prints one JSON object."},
+    FLAG(json, "json", "Prints one JSON object."),
 };
 
 static const struct cli build_cli = {

@@ -12,6 +12,7 @@
 #include "engine/base/replace.h"
 #include "engine/base/sha256.h"
 #include "engine/cli/cli_main.h"
+#include "engine/cli/cli_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,34 +52,26 @@ static enum err_code set_name(const struct cli_option *option, void *target, con
 }
 
 #define FIELD(field) CLI_FIELD(struct tool, field)
+#define ROW(member, ...) CLI_ROW(struct tool, member, __VA_ARGS__)
 #define FILE_ROW                                                                                   \
     .name = "file", FIELD(file), .value = "FILE", .is_required = true,                             \
     .help = "The keys_file of attnd."
 
 static const struct cli_option add_options[] = {
     {FILE_ROW},
-    {.name = "scope",
-     FIELD(scope),
-     .value = "SCOPES",
-     .is_required = true,
-     .help = "What the key may do: predict, feedback, metrics, admin, joined by commas."},
-    {.name = "expires",
-     FIELD(expires),
-     .value = "YYYY-MM-DD",
-     .help = "The last day on which the key is accepted, in UTC (default: none)."},
-    {.name = "rate", FIELD(rate), .value = "N", .help = "Requests a second (default: no limit)."},
-    {.name = "concurrency",
-     FIELD(concurrency),
-     .value = "N",
-     .help = "Requests at a time that wait for their answer (default: no limit)."},
+    ROW(scope, "scope", "SCOPES", .is_required = true,
+        .help = "What the key may do: predict, feedback, metrics, admin, joined by commas."),
+    ROW(expires, "expires", "YYYY-MM-DD",
+        .help = "The last day on which the key is accepted, in UTC (default: none)."),
+    ROW(rate, "rate", "N", .help = "Requests a second (default: no limit)."),
+    ROW(concurrency, "concurrency", "N",
+        .help = "Requests at a time that wait for their answer (default: no limit)."),
 };
 static const struct cli_option list_options[] = {{FILE_ROW}};
 static const struct cli_option expire_options[] = {
     {FILE_ROW},
-    {.name = "expires",
-     FIELD(expires),
-     .value = "YYYY-MM-DD",
-     .help = "The last day on which the key is accepted, in UTC (default: yesterday)."},
+    ROW(expires, "expires", "YYYY-MM-DD",
+        .help = "The last day on which the key is accepted, in UTC (default: yesterday)."),
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

@@ -49,60 +49,36 @@ static enum err_code add_data(const struct cli_option *option, void *target, con
     return ERR_OK;
 }
 
-#define FIELD(field) CLI_FIELD(struct vocab, field)
-#define COUNT(field) FIELD(field), .value = "N", .min = 1, .max = COUNT_LIMIT
+#define ROW(member, ...) CLI_ROW(struct vocab, member, __VA_ARGS__)
+#define FLAG(member, name, help) CLI_ROW_FLAG(struct vocab, member, name, help)
 #define DATA_HELP "Texts: .txt or .log, or .jsonl or .csv (required; more may follow)."
 #define DATA                                                                                       \
     .name = "data", .type = CLI_OTHER, .value = "FILE", .apply = add_data, .help = DATA_HELP
 
 static const struct cli_option build_options[] = {
     {DATA},
-    {.name = "size",
-     FIELD(size),
-     .value = "N",
-     .min = SIZE_MIN,
-     .max = SIZE_LIMIT,
-     .is_required = true,
-     .help = "Pieces to have: 200 to 1048576; 8000 suits logs."},
-    {.name = "out",
-     FIELD(output),
-     .value = "DIR",
-     .is_required = true,
-     .help = "Where the tokenizer's files are written."},
-    {.name = "cased",
-     FIELD(cased),
-     .help = "Keeps capitals and accents apart (default: they are folded)."},
-    {.name = "pair-min",
-     COUNT(pair_min),
-     .fallback = "2",
-     .help = "Merges only pieces that stand side by side so often."},
-    {.name = "character-min",
-     COUNT(character_min),
-     .fallback = "10",
-     .help = "Keeps a character outside ASCII only if it occurs so often."},
+    ROW(size, "size", "N", .min = SIZE_MIN, .max = SIZE_LIMIT, .is_required = true,
+        .help = "Pieces to have: 200 to 1048576; 8000 suits logs."),
+    ROW(output, "out", "DIR", .is_required = true,
+        .help = "Where the tokenizer's files are written."),
+    FLAG(cased, "cased", "Keeps capitals and accents apart (default: they are folded)."),
+    ROW(pair_min, "pair-min", "N", .min = 1, .max = COUNT_LIMIT, .fallback = "2",
+        .help = "Merges only pieces that stand side by side so often."),
+    ROW(character_min, "character-min", "N", .min = 1, .max = COUNT_LIMIT, .fallback = "10",
+        .help = "Keeps a character outside ASCII only if it occurs so often."),
     CLI_ROW_TEXT_FIELD(struct vocab, fields.text_field),
 };
 
 static const struct cli_option trim_options[] = {
-    {.name = "model",
-     FIELD(dir),
-     .value = "DIR",
-     .apply = shipped_option,
-     .is_required = true,
-     .help = "The checkpoint directory, or the name of a shipped model, with a vocab.txt."},
+    ROW(dir, "model", "DIR", .apply = shipped_option, .is_required = true,
+        .help = "The checkpoint directory, or the name of a shipped model, with a vocab.txt."),
     {DATA},
-    {.name = "out",
-     FIELD(output),
-     .value = "DIR",
-     .is_required = true,
-     .help = "Where the smaller checkpoint is written."},
-    {.name = "keep-min",
-     COUNT(keep_min),
-     .fallback = "1",
-     .help = "Keeps pieces that the texts use so often; 1 changes no answer."},
-    {.name = "without-numbers",
-     FIELD(without_numbers),
-     .help = "Drops pieces with digits: a word that has one becomes [UNK]."},
+    ROW(output, "out", "DIR", .is_required = true,
+        .help = "Where the smaller checkpoint is written."),
+    ROW(keep_min, "keep-min", "N", .min = 1, .max = COUNT_LIMIT, .fallback = "1",
+        .help = "Keeps pieces that the texts use so often; 1 changes no answer."),
+    FLAG(without_numbers, "without-numbers",
+         "Drops pieces with digits: a word that has one becomes [UNK]."),
     CLI_ROW_TEXT_FIELD(struct vocab, fields.text_field),
 };
 

@@ -1,12 +1,14 @@
-/* cli_rows.h - rows of options that several programs share: the same word, limits and help.
+/* cli_rows.h - the forms of a row, and rows that several programs share: the same word, limits and
+ * help.
  *
  *     static const struct cli_option options[] = {
  *         CLI_ROW_MODEL(struct mill, dir),
  *         CLI_ROWS_FIELDS(struct mill, fields),
- *         {.name = "teeth", ...},
+ *         CLI_ROW(struct mill, teeth, "teeth", "N", .min = 1, .help = "How many cut at once."),
+ *         CLI_ROW_FLAG(struct mill, is_loud, "loud", "Prints every cut."),
  *     };
  *
- * Each macro takes the structure that the options fill, and the member for the value. Threads: rows
+ * Most macros take the structure that the options fill, and the member for the value. Threads: rows
  * are constant.
  */
 #ifndef ATTND_ENGINE_CLI_CLI_ROWS_H
@@ -20,6 +22,16 @@ enum { CLI_THREADS_MAX = 1024, CLI_LIMIT_MAX = 1000 * 1000 * 1000 };
 #define CLI_ROW(type, member, name_, value_, ...)                                                  \
     {                                                                                              \
         .name = name_, CLI_FIELD(type, member), .value = value_, __VA_ARGS__                       \
+    }
+
+#define CLI_ROW_FLAG(type, member, name_, help_)                                                   \
+    {                                                                                              \
+        .name = name_, CLI_FIELD(type, member), .help = help_                                      \
+    }
+/* A row without a field: apply_ takes the value. */
+#define CLI_ROW_OTHER(name_, value_, apply_, ...)                                                  \
+    {                                                                                              \
+        .name = name_, .type = CLI_OTHER, .value = value_, .apply = apply_, __VA_ARGS__            \
     }
 
 /* ---- the model ---- */

@@ -2,31 +2,22 @@
  * the fine-tuning has, some with other defaults. */
 #include "learn/prune/prune.h"
 
+#include "engine/cli/cli_rows.h"
+
 #include <string.h>
 
 enum { ROWS_MAX = 128 };
 
+#define ROW(member, ...) CLI_ROW(struct prune_options, member, __VA_ARGS__)
+
 static const struct cli_option own[] = {
     {.help = "What goes"},
-    {.name = "heads",
-     CLI_FIELD(struct prune_options, heads),
-     .value = "SHARE",
-     .fallback = "0",
-     .max = 0.99,
-     .help = "Share of all attention heads that is cut out; each layer keeps one."},
-    {.name = "mlp",
-     CLI_FIELD(struct prune_options, mlp),
-     .value = "SHARE",
-     .fallback = "0",
-     .max = 0.99,
-     .help = "Share of the columns of each layer's MLP that is cut out."},
-    {.name = "importance-inputs",
-     CLI_FIELD(struct prune_options, inputs),
-     .value = "N",
-     .fallback = "1000",
-     .min = 1,
-     .max = 1000000000,
-     .help = "Largest number of learnt inputs on which importance is measured."},
+    ROW(heads, "heads", "SHARE", .fallback = "0", .max = 0.99,
+        .help = "Share of all attention heads that is cut out; each layer keeps one."),
+    ROW(mlp, "mlp", "SHARE", .fallback = "0", .max = 0.99,
+        .help = "Share of the columns of each layer's MLP that is cut out."),
+    ROW(inputs, "importance-inputs", "N", .fallback = "1000", .min = 1, .max = 1000000000,
+        .help = "Largest number of learnt inputs on which importance is measured."),
 };
 
 /* Options of attnd-train that pruning lacks: the model has weights, sizes and labels already. */

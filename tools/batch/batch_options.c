@@ -50,111 +50,71 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     return answer_words_method(value, &options->local.answers.how.method, err);
 }
 
-#define FIELD(field) CLI_FIELD(struct batch_options, field)
+#define ROW(member, ...) CLI_ROW(struct batch_options, member, __VA_ARGS__)
+#define FLAG(member, name, help) CLI_ROW_FLAG(struct batch_options, member, name, help)
 
 static const struct cli_option table[] = {
-    {.name = "model",
-     FIELD(model),
-     .value = "DIR",
-     .help = "The checkpoint directory, or the name of a shipped model; with --url the name of a "
-             "model that is served there "
-             "(default: the server's)."},
-    {.name = "lines",
-     .type = CLI_OTHER,
-     .tag = SOURCE_LINES,
-     .apply = add_source,
-     .value = "FILE",
-     .help = "Answers each line of the file that is not blank; - is standard input."},
-    {.name = "data",
-     .type = CLI_OTHER,
-     .tag = SOURCE_DATA,
-     .apply = add_source,
-     .value = "FILE",
-     .help = "Answers each line of a .jsonl file, or each record of a .csv file; - is JSON lines "
-             "of standard input. Images are relative to the file; id is kept."},
-    {.name = "text-field",
-     FIELD(text_field),
-     .value = "NAME",
-     .fallback = "text",
-     .help = "The member or column of --data that holds the text."},
-    {.name = "image-field",
-     FIELD(image_field),
-     .value = "NAME",
-     .fallback = "image",
-     .help = "The member or column of --data that names the image."},
-    {.name = "out",
-     FIELD(out),
-     .value = "FILE",
-     .help = "Where the results go (default: standard output). The same command continues a file "
-             "that it began, by FILE.state."},
-    {.name = "format",
-     FIELD(format),
-     .value = "NAME",
-     .choices = "jsonl|csv",
-     .fallback = "jsonl",
-     .help = "One JSON object a line, as POST /predict answers, or a flat table."},
-    {.name = "top-k",
-     .type = CLI_OTHER,
-     .value = "N|all",
-     .apply = set_top_k,
-     .help = "How many labels to tell, or answers, or words for each masked token, best first "
-             "(default: 1)."},
-    {.name = "explain",
-     .type = CLI_OTHER,
-     .value = "METHOD",
-     .apply = set_explain,
-     .help = "Also tells where the model looked: default, rollout, attention, gradient, "
-             "gradient-last, or of a text that is written alignment."},
-    {.name = "prompt-name",
-     FIELD(local.answers.prompt_name),
-     .value = "NAME",
-     .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
+    ROW(model, "model", "DIR",
+        .help =
+            "The checkpoint directory, or the name of a shipped model; with --url the name of a "
+            "model that is served there "
+            "(default: the server's)."),
+    CLI_ROW_OTHER("lines", "FILE", add_source, .tag = SOURCE_LINES,
+                  .help = "Answers each line of the file that is not blank; - is standard input."),
+    CLI_ROW_OTHER(
+        "data", "FILE", add_source, .tag = SOURCE_DATA,
+        .help =
+            "Answers each line of a .jsonl file, or each record of a .csv file; - is JSON lines "
+            "of standard input. Images are relative to the file; id is kept."),
+    ROW(text_field, "text-field", "NAME", .fallback = "text",
+        .help = "The member or column of --data that holds the text."),
+    ROW(image_field, "image-field", "NAME", .fallback = "image",
+        .help = "The member or column of --data that names the image."),
+    ROW(out, "out", "FILE",
+        .help =
+            "Where the results go (default: standard output). The same command continues a file "
+            "that it began, by FILE.state."),
+    ROW(format, "format", "NAME", .choices = "jsonl|csv", .fallback = "jsonl",
+        .help = "One JSON object a line, as POST /predict answers, or a flat table."),
+    CLI_ROW_OTHER(
+        "top-k", "N|all", set_top_k,
+        .help = "How many labels to tell, or answers, or words for each masked token, best first "
+                "(default: 1)."),
+    CLI_ROW_OTHER("explain", "METHOD", set_explain,
+                  .help =
+                      "Also tells where the model looked: default, rollout, attention, gradient, "
+                      "gradient-last, or of a text that is written alignment."),
+    ROW(local.answers.prompt_name, "prompt-name", "NAME",
+        .help =
+            "Embedding: the model's prompt that is put before each text (default: the model's)."),
     ASKING_ROW_AGGREGATION(set_asked),
-    {.name = "question",
-     .type = CLI_OTHER,
-     .apply = set_asked,
-     .value = "S",
-     .help = "Question answering: what is asked of each text. A member or column question of "
-             "--data comes first."},
+    CLI_ROW_OTHER(
+        "question", "S", set_asked,
+        .help = "Question answering: what is asked of each text. A member or column question of "
+                "--data comes first."),
     ASKING_ROWS_WINDOW("-", set_asked),
-    {.name = "handle-impossible-answer",
-     FIELD(local.answers.asking.question.may_be_empty),
-     .help = "Question answering: the answer may be empty."},
+    FLAG(local.answers.asking.question.may_be_empty, "handle-impossible-answer",
+         "Question answering: the answer may be empty."),
     ASKING_ROW_WORDS("-", set_asked),
     ASKING_ROW_DIMENSIONS(set_asked),
-    {.name = "normalize",
-     FIELD(local.answers.asking.vector.is_scaled),
-     .help = "Embedding: scales what is left to length 1."},
+    FLAG(local.answers.asking.vector.is_scaled, "normalize",
+         "Embedding: scales what is left to length 1."),
     ASKING_ROWS_VECTOR(set_asked),
     ASKING_ROWS_WRITING("-", set_asked),
-    {.name = "copy-numbers",
-     FIELD(copies_numbers),
-     .help = "Writing: each number of the text stands in the source text."},
+    FLAG(copies_numbers, "copy-numbers",
+         "Writing: each number of the text stands in the source text."),
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
-    {.name = "threads",
-     FIELD(threads),
-     .value = "N",
-     .min = 1,
-     .max = CLI_THREADS_MAX,
-     .help = "How many batches are worked on at once (default: the cores that may be used)."},
-    {.name = "rate",
-     FIELD(rate),
-     .value = "R",
-     .min = 0.001,
-     .max = 1e9,
-     .help = "At most so many inputs a second."},
-    {.name = "url",
-     FIELD(remote.url),
-     .value = "URL",
-     .help =
-         "Asks a running attnd, http://HOST:PORT or https://, instead of opening a model. A run "
-         "is resumed if the served model has the same name, version, dtype and weights. "
-         "attnd.json is not compared: give a new calibration a new version."},
-    {.name = "key-file",
-     FIELD(remote.key_file),
-     .value = "FILE",
-     .help = "With --url: sends the key in this file with each request."},
+    ROW(threads, "threads", "N", .min = 1, .max = CLI_THREADS_MAX,
+        .help = "How many batches are worked on at once (default: the cores that may be used)."),
+    ROW(rate, "rate", "R", .min = 0.001, .max = 1e9, .help = "At most so many inputs a second."),
+    ROW(remote.url, "url", "URL",
+        .help =
+            "Asks a running attnd, http://HOST:PORT or https://, instead of opening a model. A run "
+            "is resumed if the served model has the same name, version, dtype and weights. "
+            "attnd.json is not compared: give a new calibration a new version."),
+    ROW(remote.key_file, "key-file", "FILE",
+        .help = "With --url: sends the key in this file with each request."),
     CLI_ROW_CA_FILE(struct batch_options, remote.ca_file),
 };
 
