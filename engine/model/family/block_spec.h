@@ -1,5 +1,5 @@
 /* block_spec.h - the form of an encoder's block in a family. Three files read it: encoder.c, the
- * forward pass of serving; network_block.c, forward and backward of training; and gradient_path.c,
+ * forward pass of serving; network_block.c, forward and backward of training; and gradient.c,
  * the gradient of explanations.
  *
  *   NORM_AFTER    a = x + attention(x);        h = norm(a); out = norm(h + mlp(h))

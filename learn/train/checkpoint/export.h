@@ -12,7 +12,7 @@
  * pruned_heads; for a classifier also id2label, label2id and problem_type. A text model gets the
  * tokenizer's files unchanged (export_files.h); files that the source lacks are removed. An image
  * model gets a preprocessor_config.json for its image size. An embedding is written as a directory
- * of sentence-transformers (export_sentence.h), with the tensors of the encoder alone. A model that
+ * of sentence-transformers, with the tensors of the encoder alone. A model that
  * writes texts gets the tokenizer's files and generation_config.json, whatever it reads; of its
  * config.json only dtype is replaced.
  *
