@@ -94,26 +94,6 @@ static bool is_foreign(const char *name, const char *value)
            ((port[4] == '_' && isdigit((unsigned char)port[5])) || strstr(value, "://") != NULL);
 }
 
-static enum err_code unknown_variable(const char *name, struct err *err)
-{
-    char variables[OPTION_TOTAL][CLI_NAME_BYTES];
-    const char *known[OPTION_TOTAL + 1];
-    char printable[CLI_NAME_BYTES + 1];
-    size_t count = 0;
-    for (; count < OPTION_TOTAL; count++) {
-        option_variable(&option_table[count], variables[count]);
-        known[count] = variables[count] + PREFIX_LEN;
-    }
-    known[count++] = "CONFIG";
-    const char *nearest = nearest_name(name, known, count);
-    cli_printable(name, printable);
-    if (nearest != NULL)
-        return err_set(err, ERR_UNUSABLE, "%s%s: unknown variable; did you mean %s%s?", prefix,
-                       printable, prefix, nearest);
-    return err_set(err, ERR_UNUSABLE, "%s%s: unknown variable; --help lists them", prefix,
-                   printable);
-}
-
 /* Reads one ATTND_ variable. `scan`: only takes the file's name and refuses unknown names; else
  * only takes values. */
 static enum err_code read_variable(struct loader *loader, const char *name, const char *value,
@@ -127,8 +107,24 @@ static enum err_code read_variable(struct loader *loader, const char *name, cons
         if (strcmp(variable + PREFIX_LEN, name) == 0)
             option = &option_table[i];
     }
-    if (option == NULL && !is_file && !is_foreign(name, value))
-        return unknown_variable(name, err);
+    if (option == NULL && !is_file && !is_foreign(name, value)) {
+        char variables[OPTION_TOTAL][CLI_NAME_BYTES];
+        const char *known[OPTION_TOTAL + 1];
+        char printable[CLI_NAME_BYTES + 1];
+        size_t count = 0;
+        for (; count < OPTION_TOTAL; count++) {
+            option_variable(&option_table[count], variables[count]);
+            known[count] = variables[count] + PREFIX_LEN;
+        }
+        known[count++] = "CONFIG";
+        const char *nearest = nearest_name(name, known, count);
+        cli_printable(name, printable);
+        if (nearest != NULL)
+            return err_set(err, ERR_UNUSABLE, "%s%s: unknown variable; did you mean %s%s?", prefix,
+                           printable, prefix, nearest);
+        return err_set(err, ERR_UNUSABLE, "%s%s: unknown variable; --help lists them", prefix,
+                       printable);
+    }
     if (is_file && scan)
         loader->file = value;
     if (option == NULL || scan)

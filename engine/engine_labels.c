@@ -71,24 +71,6 @@ enum err_code engine_check_labels(const struct engine_labels *labels, struct err
 
 /* ---- a model with other labels ---- */
 
-static enum err_code copy_labels(struct engine_model *model, const struct engine_labels *labels,
-                                 struct err *err)
-{
-    const char **copies = arena_alloc_array(&model->arena, labels->count, sizeof *copies);
-    const char *hypothesis = hypothesis_of(model, labels);
-    model->stacks[0].spec.hypothesis = arena_copy(&model->arena, hypothesis, strlen(hypothesis));
-    if (copies == NULL || model->stacks[0].spec.hypothesis == NULL)
-        return err_no_memory(err, labels->count * sizeof *copies);
-    model->stacks[0].spec.labels = copies;
-    model->stacks[0].spec.label_count = labels->count;
-    for (unsigned i = 0; i < labels->count; i++) {
-        copies[i] = arena_copy(&model->arena, labels->texts[i], strlen(labels->texts[i]));
-        if (copies[i] == NULL)
-            return err_no_memory(err, strlen(labels->texts[i]));
-    }
-    return ERR_OK;
-}
-
 /* Drops what attnd.json says of its own labels: it holds for no others. */
 static void forget_own_labels(struct engine_model *model)
 {
@@ -132,8 +114,18 @@ static enum err_code begin_encoding(struct engine_model *model, struct err *err)
 static enum err_code relabel(struct engine_model *model, const struct engine_labels *labels,
                              struct err *err)
 {
-    if (copy_labels(model, labels, err))
-        return err->code;
+    const char **copies = arena_alloc_array(&model->arena, labels->count, sizeof *copies);
+    const char *hypothesis = hypothesis_of(model, labels);
+    model->stacks[0].spec.hypothesis = arena_copy(&model->arena, hypothesis, strlen(hypothesis));
+    if (copies == NULL || model->stacks[0].spec.hypothesis == NULL)
+        return err_no_memory(err, labels->count * sizeof *copies);
+    model->stacks[0].spec.labels = copies;
+    model->stacks[0].spec.label_count = labels->count;
+    for (unsigned i = 0; i < labels->count; i++) {
+        copies[i] = arena_copy(&model->arena, labels->texts[i], strlen(labels->texts[i]));
+        if (copies[i] == NULL)
+            return err_no_memory(err, strlen(labels->texts[i]));
+    }
     forget_own_labels(model);
     return begin_encoding(model, err);
 }

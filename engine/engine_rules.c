@@ -71,26 +71,6 @@ static enum err_code check_allowed(const struct tokenizer *tokenizer, const char
     return ERR_OK;
 }
 
-static enum err_code add_allowed(struct automaton *out, const struct tokenizer *tokenizer,
-                                 const struct engine_writing *writing, struct arena *arena,
-                                 struct err *err)
-{
-    const unsigned count = writing->allowed_count;
-    struct arena scratch;
-    arena_init(&scratch);
-    struct automaton_text *texts = arena_alloc_array(&scratch, count + 1u, sizeof *texts);
-    if (texts == NULL)
-        err_no_memory(err, count * sizeof *texts);
-    for (unsigned i = 0; i < count && i < AUTOMATON_WORDS_MAX && err->code == ERR_OK; i++) {
-        texts[i] = (struct automaton_text){writing->allowed[i], strlen(writing->allowed[i])};
-        check_allowed(tokenizer, writing->allowed[i], i, &scratch, err);
-    }
-    if (err->code == ERR_OK)
-        automaton_words(out, allowed_name, texts, count, arena, err);
-    arena_deinit(&scratch);
-    return err->code;
-}
-
 enum err_code engine_rules_make(struct writing_rules *out, const struct engine_model *model,
                                 const struct engine_source *source, struct arena *arena,
                                 struct err *err)
@@ -105,7 +85,21 @@ enum err_code engine_rules_make(struct writing_rules *out, const struct engine_m
     }
     if (writing->allowed != NULL) {
         out->names[out->count] = allowed_name;
-        if (add_allowed(&out->automata[out->count++], tokenizer, writing, arena, err))
+        struct automaton *allowed = &out->automata[out->count++];
+        const unsigned count = writing->allowed_count;
+        struct arena scratch;
+        arena_init(&scratch);
+        struct automaton_text *texts = arena_alloc_array(&scratch, count + 1u, sizeof *texts);
+        if (texts == NULL)
+            err_no_memory(err, count * sizeof *texts);
+        for (unsigned i = 0; i < count && i < AUTOMATON_WORDS_MAX && err->code == ERR_OK; i++) {
+            texts[i] = (struct automaton_text){writing->allowed[i], strlen(writing->allowed[i])};
+            check_allowed(tokenizer, writing->allowed[i], i, &scratch, err);
+        }
+        if (err->code == ERR_OK)
+            automaton_words(allowed, allowed_name, texts, count, arena, err);
+        arena_deinit(&scratch);
+        if (err->code != ERR_OK)
             return err->code;
     }
     if (writing->copies_numbers) {

@@ -243,19 +243,6 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code start_workers(struct server *server, struct err *err)
-{
-    struct worker_options options = {
-        .workers = server->plan.workers,
-        .threads_per_worker = server->plan.threads_per_worker,
-        .places = server->placement.pools,
-        .rows_max = server->plan.batch_tokens,
-        .batcher = server->service.batcher,
-        .metrics = server->service.metrics,
-    };
-    return worker_start(&server->workers, &options, err);
-}
-
 static enum err_code start_shadow(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
@@ -291,7 +278,16 @@ static enum err_code server_start(struct server *server, struct err *err)
     scrape_register(service); /* HTTP brings the first scrape */
     if (addresses_start(&server->addresses, &server->service, server->plan.io_threads, err))
         return err->code;
-    if (start_workers(server, err) || load_models(server, err) || start_shadow(server, err))
+    struct worker_options options = {
+        .workers = server->plan.workers,
+        .threads_per_worker = server->plan.threads_per_worker,
+        .places = server->placement.pools,
+        .rows_max = server->plan.batch_tokens,
+        .batcher = server->service.batcher,
+        .metrics = server->service.metrics,
+    };
+    if (worker_start(&server->workers, &options, err) || load_models(server, err) ||
+        start_shadow(server, err))
         return err->code;
     struct prepare *prepare;
     if (prepare_start(&prepare, server->plan.prepare_threads, routes_work, service, err))

@@ -402,31 +402,6 @@ static enum err_code check_search(void *target, struct err *err)
     return thread_pool_open(&tool->pool, tool->threads, err);
 }
 
-static enum err_code print_found(const struct index_tool *tool, const struct listed_input *source,
-                                 const struct index_found *found, struct err *err)
-{
-    struct answer_neighbour items[INDEX_NEIGHBOURS_MAX];
-    for (unsigned i = 0; i < found->count; i++) {
-        const struct index_record record = index_record(tool->index, found->hits[i].row);
-        items[i] =
-            (struct answer_neighbour){record.id, record.label, record.source, found->hits[i].score};
-    }
-    if (tool->json) {
-        struct json_t *object = answer_similar(&(struct answer_neighbours){items, found->count});
-        bool ok = object != NULL &&
-                  (source->file == NULL || answer_add_origin(object, source->file, source->line)) &&
-                  answer_print(object, stdout);
-        doc_free(object);
-        return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
-    }
-    printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
-    printf(source->line > 0 ? ":%u\n" : "\n", source->line);
-    for (unsigned i = 0; i < found->count; i++)
-        printf("  %9.6f  %-24s  %s  %s\n", (double)items[i].score,
-               items[i].label[0] != '\0' ? items[i].label : "-", items[i].id, items[i].source);
-    return ERR_OK;
-}
-
 static enum err_code search_one(struct index_tool *tool, const struct listed_input *source,
                                 struct arena *arena, struct err *err)
 {
@@ -442,7 +417,26 @@ static enum err_code search_one(struct index_tool *tool, const struct listed_inp
     if (index_search(tool->index, compared(tool, engine_compared(tool->info, &result)), tool->k,
                      tool->pool, NULL, arena, &found, err))
         return err->code;
-    return print_found(tool, source, &found, err);
+    struct answer_neighbour items[INDEX_NEIGHBOURS_MAX];
+    for (unsigned i = 0; i < found.count; i++) {
+        const struct index_record record = index_record(tool->index, found.hits[i].row);
+        items[i] =
+            (struct answer_neighbour){record.id, record.label, record.source, found.hits[i].score};
+    }
+    if (tool->json) {
+        struct json_t *object = answer_similar(&(struct answer_neighbours){items, found.count});
+        bool ok = object != NULL &&
+                  (source->file == NULL || answer_add_origin(object, source->file, source->line)) &&
+                  answer_print(object, stdout);
+        doc_free(object);
+        return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
+    }
+    printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
+    printf(source->line > 0 ? ":%u\n" : "\n", source->line);
+    for (unsigned i = 0; i < found.count; i++)
+        printf("  %9.6f  %-24s  %s  %s\n", (double)items[i].score,
+               items[i].label[0] != '\0' ? items[i].label : "-", items[i].id, items[i].source);
+    return ERR_OK;
 }
 
 static enum err_code search(struct cli_run *run, struct err *err)

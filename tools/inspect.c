@@ -102,17 +102,6 @@ static void print_rules(const struct generation_config *config)
                config->suppressed.count, config->suppressed_first.count);
 }
 
-/* Both sides of a model that reads languages by name have one vocabulary. */
-static void print_languages(const struct engine_writes *writes)
-{
-    if (writes->target_language_count == 0)
-        return;
-    printf("languages      %swritten:", writes->source_language_count > 0 ? "read and " : "");
-    for (unsigned i = 0; i < writes->target_language_count; i++)
-        printf("%s%s", i % 12 == 0 ? "\n               " : " ", writes->target_languages[i]);
-    putchar('\n');
-}
-
 static void print_writes(const struct engine_info *info)
 {
     const struct engine_writes *writes = info->writes;
@@ -125,7 +114,13 @@ static void print_writes(const struct engine_info *info)
         "cache          %zu bytes for a token of the input, and for one of a beam: up to %.1f MB "
         "for a text\n",
         writes->cache_token_bytes, (double)writes->cache_token_bytes * most / 1e6);
-    print_languages(writes);
+    /* Both sides of a model that reads languages by name have one vocabulary. */
+    if (writes->target_language_count == 0)
+        return;
+    printf("languages      %swritten:", writes->source_language_count > 0 ? "read and " : "");
+    for (unsigned i = 0; i < writes->target_language_count; i++)
+        printf("%s%s", i % 12 == 0 ? "\n               " : " ", writes->target_languages[i]);
+    putchar('\n');
 }
 
 static void print_labels(const struct engine_info *info)

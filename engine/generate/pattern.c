@@ -35,24 +35,6 @@ struct maker {
     struct err *err;
 };
 
-/* ---- classes of bytes ---- */
-
-/* Bytes between which no part makes a difference are one class. */
-static void classify(struct maker *maker, uint8_t class_of[256])
-{
-    bool begins[257] = {false};
-    for (unsigned i = 0; i < maker->parts.count; i++)
-        if (maker->parts.at[i].kind == PART_BYTE)
-            begins[maker->parts.at[i].low] = begins[maker->parts.at[i].high + 1] = true;
-    unsigned class = 0;
-    for (unsigned byte = 0; byte < 256; byte++) {
-        class += byte > 0 && begins[byte];
-        class_of[byte] = (uint8_t) class;
-        maker->sample[class] = (uint8_t)byte;
-    }
-    maker->classes = class + 1;
-}
-
 /* ---- sets ---- */
 
 static enum err_code refuse(struct maker *maker, const char *what, int limit)
@@ -190,7 +172,18 @@ enum err_code pattern_compile(struct automaton *out, const char *name, const cha
     maker->err = err;
     if (pattern_parts_read(&maker->parts, name, pattern, len, err))
         goto out;
-    classify(maker, out->class_of);
+    /* Bytes between which no part makes a difference are one class. */
+    bool begins[257] = {false};
+    for (unsigned i = 0; i < maker->parts.count; i++)
+        if (maker->parts.at[i].kind == PART_BYTE)
+            begins[maker->parts.at[i].low] = begins[maker->parts.at[i].high + 1] = true;
+    unsigned class = 0;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        class += byte > 0 && begins[byte];
+        out->class_of[byte] = (uint8_t) class;
+        maker->sample[class] = (uint8_t)byte;
+    }
+    maker->classes = class + 1;
     if (make_states(maker) || automaton_table(out, name, maker->states, maker->classes,
                                               PATTERN_TABLE_MAX, &next, &accepts, arena, err))
         goto out;

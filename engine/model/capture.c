@@ -102,10 +102,12 @@ static enum err_code open_sequence(struct capture *out, const struct spec *spec,
                                            : ERR_OK;
 }
 
-static enum err_code open_windows(struct capture *out, const struct spec *spec,
-                                  const struct capture_wish *wish, struct arena *arena,
-                                  struct err *err)
+enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
+                           const struct capture_wish *wish, struct arena *arena, struct err *err)
 {
+    if (has_first_token(spec))
+        return open_sequence(out, spec, tokens, wish, arena, err);
+    *out = (struct capture){.tokens = tokens, .from = wish->from, .to = wish->to};
     size_t count = 0;
     for (unsigned i = 0; i < spec_stages(spec); i++) {
         const struct spec stage = spec_at(spec, i);
@@ -123,15 +125,6 @@ static enum err_code open_windows(struct capture *out, const struct spec *spec,
                 return err->code;
     }
     return ERR_OK;
-}
-
-enum err_code capture_open(struct capture *out, const struct spec *spec, unsigned tokens,
-                           const struct capture_wish *wish, struct arena *arena, struct err *err)
-{
-    if (has_first_token(spec))
-        return open_sequence(out, spec, tokens, wish, arena, err);
-    *out = (struct capture){.tokens = tokens, .from = wish->from, .to = wish->to};
-    return open_windows(out, spec, wish, arena, err);
 }
 
 struct capture *capture_window(const struct capture *capture, const struct spec *stage,

@@ -50,23 +50,6 @@ void relative_tables_normalise(struct relative_tables *tables, const float *plac
                                hidden, tables->spec->norm_eps);
 }
 
-/* projected = places W^T + b for query and key; the backend unpacks their weights. */
-static void project(struct relative_tables *tables, const struct linear *qkv)
-{
-    const size_t hidden = tables->spec->hidden;
-    for (size_t column = 0; column < 2 * hidden; column++)
-        qkv->backend->unpack(qkv, column, tables->weight + column * hidden);
-    panels_pack(&tables->panels, tables->pool, hidden, 2 * hidden, tables->weight, hidden, true);
-    rows_pack(&tables->operand, tables->pool, tables->rows, hidden, tables->places, hidden, false);
-    struct product product = {.a = &tables->operand,
-                              .b = &tables->panels,
-                              .m = tables->rows,
-                              .c = tables->projected,
-                              .c_stride = 2 * hidden,
-                              .bias = qkv->bias};
-    product_run(&product, kernels_best(), tables->pool);
-}
-
 static enum err_code pack(struct relative_tables *tables, struct relative_scores *out,
                           enum relative_side side, struct arena *arena, struct err *err)
 {
@@ -88,7 +71,19 @@ enum err_code relative_tables_make(struct relative_tables *tables, struct relati
                                     .heads = spec->heads,
                                     .d = spec->hidden / spec->heads,
                                     .tokens_max = tables->tokens};
-    project(tables, qkv);
+    /* projected = places W^T + b for query and key; the backend unpacks their weights. */
+    const size_t hidden = tables->spec->hidden;
+    for (size_t column = 0; column < 2 * hidden; column++)
+        qkv->backend->unpack(qkv, column, tables->weight + column * hidden);
+    panels_pack(&tables->panels, tables->pool, hidden, 2 * hidden, tables->weight, hidden, true);
+    rows_pack(&tables->operand, tables->pool, tables->rows, hidden, tables->places, hidden, false);
+    struct product product = {.a = &tables->operand,
+                              .b = &tables->panels,
+                              .m = tables->rows,
+                              .c = tables->projected,
+                              .c_stride = 2 * hidden,
+                              .bias = qkv->bias};
+    product_run(&product, kernels_best(), tables->pool);
     if (spec->disentangled.content_to_position && pack(tables, out, RELATIVE_KEYS, arena, err))
         return err->code;
     if (spec->disentangled.position_to_content && pack(tables, out, RELATIVE_QUERIES, arena, err))

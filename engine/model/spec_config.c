@@ -288,27 +288,6 @@ static enum err_code read_positions(struct spec *spec, const struct json_t *conf
     return ERR_OK;
 }
 
-/* Reads T5's buckets. Each side needs one of a single distance and one behind it. */
-static enum err_code read_own_buckets(struct spec *spec, const struct json_t *config,
-                                      struct err *err)
-{
-    const struct family *family = spec->family;
-    struct relative_buckets *relative = &spec->relative;
-    *relative = (struct relative_buckets){.looks_forward = !family->block.is_decoder};
-    get_size(config, family->key_buckets, SIZE_LIMIT, 32, &relative->count, err);
-    if (get_size(config, family->key_distance, SIZE_LIMIT, 128, &relative->distance, err))
-        return err->code;
-    spec->buckets = relative->count;
-    const unsigned exact = relative_bias_exact(relative);
-    if (exact == 0 || relative->distance <= exact)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "%s %u with %s %u is not supported (supported: at least 4 buckets, and a "
-                       "distance above the %u that have buckets of their own)",
-                       family->key_buckets, relative->count, family->key_distance,
-                       relative->distance, exact);
-    return ERR_OK;
-}
-
 /* Reads the number of buckets. More rows than buckets would be unused; with fewer, a read would be
  * out of bounds. */
 static enum err_code read_buckets(struct spec *spec, const struct json_t *config, struct err *err)
@@ -316,8 +295,25 @@ static enum err_code read_buckets(struct spec *spec, const struct json_t *config
     static const char key[] = "relative_attention_num_buckets";
     if (spec->family->tensors[TENSOR_RELATIVE_BIAS] == NULL)
         return ERR_OK;
-    if (spec->family->key_buckets != NULL)
-        return read_own_buckets(spec, config, err);
+    if (spec->family->key_buckets != NULL) {
+        /* T5's buckets: each side needs one of a single distance and one behind it. */
+        const struct family *family = spec->family;
+        struct relative_buckets *relative = &spec->relative;
+        *relative = (struct relative_buckets){.looks_forward = !family->block.is_decoder};
+        get_size(config, family->key_buckets, SIZE_LIMIT, 32, &relative->count, err);
+        if (get_size(config, family->key_distance, SIZE_LIMIT, 128, &relative->distance, err))
+            return err->code;
+        spec->buckets = relative->count;
+        const unsigned exact = relative_bias_exact(relative);
+        if (exact == 0 || relative->distance <= exact)
+            return err_set(
+                err, ERR_UNSUPPORTED,
+                "%s %u with %s %u is not supported (supported: at least 4 buckets, and a "
+                "distance above the %u that have buckets of their own)",
+                family->key_buckets, relative->count, family->key_distance, relative->distance,
+                exact);
+        return ERR_OK;
+    }
     spec->relative = relative_mpnet;
     if (get_size(config, key, SIZE_LIMIT, relative_mpnet.count, &spec->buckets, err))
         return err->code;

@@ -81,8 +81,11 @@ static enum err_code check_activation(const struct json_t *config, struct err *e
                    name);
 }
 
-static enum err_code read_problem(struct spec *spec, const struct json_t *config, struct err *err)
+enum err_code spec_labels_read(struct spec *spec, const struct json_t *config, struct arena *arena,
+                               struct err *err)
 {
+    if (read_labels(spec, config, arena, err) || check_activation(config, err))
+        return err->code;
     const char *type =
         spec->label_count == 1 ? "multi_label_classification" : "single_label_classification";
     if (doc_get_string(config, "$", "problem_type", &type, err))
@@ -96,12 +99,4 @@ static enum err_code read_problem(struct spec *spec, const struct json_t *config
     else
         return err_set(err, ERR_UNSUPPORTED, "problem_type '%s' is not supported", type);
     return ERR_OK;
-}
-
-enum err_code spec_labels_read(struct spec *spec, const struct json_t *config, struct arena *arena,
-                               struct err *err)
-{
-    if (read_labels(spec, config, arena, err) || check_activation(config, err))
-        return err->code;
-    return read_problem(spec, config, err);
 }

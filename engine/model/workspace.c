@@ -67,25 +67,6 @@ static size_t most_rows(const struct spec *spec, size_t tokens_max)
     return spec->head == HEAD_STATES ? tokens_max + 1 : tokens_max / 2 + 1;
 }
 
-/* Takes the head's memory, in the workspace of the last layers. */
-static enum err_code take_head(struct workspace *w, const struct spec *spec, struct err *err)
-{
-    const size_t rows = most_rows(spec, w->tokens_max), row = spec_row(spec);
-    if (!is_last(spec))
-        return ERR_OK;
-    if (take(w, &w->cls, rows, pooled_columns(spec), err) ||
-        take(w, &w->pooled, rows, spec_features(spec), err) ||
-        take(w, &w->means, rows, spec_means(spec), err) || take(w, &w->read[0], rows, row, err) ||
-        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, row, err)) ||
-        take(w, &w->logits[0], rows, spec->label_count, err) ||
-        take(w, &w->sentence, 1, sentence_numbers(spec), err) ||
-        take(w, &w->vocabulary, 1, vocabulary_numbers(spec), err))
-        return err->code;
-    take(w, &w->logits[1], rows, spec->label_count, err);
-    w->mean_logits = w->logits[1];
-    return err->code;
-}
-
 /* Returns the inputs of a row of a stage's x: four rows of the stage before, half as wide. */
 static size_t merging_columns(const struct spec *spec)
 {
@@ -131,7 +112,21 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
         take(w, &w->context, tokens, w->context_stride, err) ||
         (spec->is_gated && take(w, &w->gated, tokens, w->gated_stride, err)))
         return err->code;
-    return take_head(w, spec, err);
+    /* The head's memory is in the workspace of the last layers. */
+    const size_t rows = most_rows(spec, w->tokens_max), row = spec_row(spec);
+    if (!is_last(spec))
+        return ERR_OK;
+    if (take(w, &w->cls, rows, pooled_columns(spec), err) ||
+        take(w, &w->pooled, rows, spec_features(spec), err) ||
+        take(w, &w->means, rows, spec_means(spec), err) || take(w, &w->read[0], rows, row, err) ||
+        (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, row, err)) ||
+        take(w, &w->logits[0], rows, spec->label_count, err) ||
+        take(w, &w->sentence, 1, sentence_numbers(spec), err) ||
+        take(w, &w->vocabulary, 1, vocabulary_numbers(spec), err))
+        return err->code;
+    take(w, &w->logits[1], rows, spec->label_count, err);
+    w->mean_logits = w->logits[1];
+    return err->code;
 }
 
 /* Returns the floats of the probabilities of a block of queries. */

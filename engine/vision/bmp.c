@@ -149,9 +149,14 @@ static enum err_code read_masks(struct decoder *decoder, struct err *err)
     return ERR_OK;
 }
 
-/* Compares what is declared with the file's length. */
-static enum err_code find_pixels(struct decoder *decoder, struct err *err)
+static enum err_code read_header(struct decoder *decoder, const void *bytes, size_t len,
+                                 struct err *err)
 {
+    *decoder = (struct decoder){.bytes = bytes, .len = len};
+    if (read_sizes(decoder, err) || check_kind(decoder, err) ||
+        (decoder->bits <= 8 ? read_palette(decoder, err) : read_masks(decoder, err)))
+        return err->code;
+    /* The sizes that are declared are held against the file's length. */
     decoder->pixels_at = read_u32(decoder->bytes + 10);
     if (decoder->pixels_at < FILE_HEADER_BYTES + decoder->header_bytes)
         return err_set(err, ERR_UNUSABLE, "the BMP is damaged: its pixels begin at byte %zu",
@@ -166,16 +171,6 @@ static enum err_code find_pixels(struct decoder *decoder, struct err *err)
     if (memory_sum(before_last, decoder->row_bytes) > decoder->len - decoder->pixels_at)
         return cut_off(decoder, err);
     return ERR_OK;
-}
-
-static enum err_code read_header(struct decoder *decoder, const void *bytes, size_t len,
-                                 struct err *err)
-{
-    *decoder = (struct decoder){.bytes = bytes, .len = len};
-    if (read_sizes(decoder, err) || check_kind(decoder, err) ||
-        (decoder->bits <= 8 ? read_palette(decoder, err) : read_masks(decoder, err)))
-        return err->code;
-    return find_pixels(decoder, err);
 }
 
 /* ---- pixels ---- */

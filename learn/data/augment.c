@@ -180,21 +180,6 @@ static struct reach span_of(unsigned side, int shift)
     return span;
 }
 
-static void walk_over(const struct walk *walk, const struct augment_pixels *in, unsigned char *room)
-{
-    struct reach rows = span_of(walk->height, walk->shift_y);
-    struct reach columns = span_of(walk->width, walk->shift_x);
-    size_t stride = (size_t)walk->width * in->channels;
-    if (rows.count < walk->height || columns.count < walk->width)
-        memset(room, OFF_WAFER, stride * walk->height);
-    for (unsigned i = 0; i < rows.count; i++) {
-        ptrdiff_t from = walk->origin + (ptrdiff_t)(rows.from + i) * walk->down +
-                         (ptrdiff_t)columns.from * walk->across;
-        unsigned char *row = room + (rows.to + i) * stride;
-        copy_row(in, from, walk->across, columns.count, row + (size_t)columns.to * in->channels);
-    }
-}
-
 /* Rotates the image by an angle about its middle; each pixel gets the nearest source pixel. The
  * coordinates make the wafer a circle, whatever the shape of its dies. Pixels off the wafer do not
  * change, and a die whose source pixel is off the wafer keeps its value. */
@@ -227,7 +212,18 @@ void augment_apply(const struct augment *augment, const struct augment_pixels *i
         source.values = spun;
     }
     struct walk walk = draw_walk(augment, &source, rng);
-    walk_over(&walk, &source, room);
+    struct reach rows = span_of(walk.height, walk.shift_y);
+    struct reach columns = span_of(walk.width, walk.shift_x);
+    size_t stride = (size_t)walk.width * source.channels;
+    if (rows.count < walk.height || columns.count < walk.width)
+        memset(room, OFF_WAFER, stride * walk.height);
+    for (unsigned i = 0; i < rows.count; i++) {
+        ptrdiff_t from = walk.origin + (ptrdiff_t)(rows.from + i) * walk.down +
+                         (ptrdiff_t)columns.from * walk.across;
+        unsigned char *row = room + (rows.to + i) * stride;
+        copy_row(&source, from, walk.across, columns.count,
+                 row + (size_t)columns.to * source.channels);
+    }
     *out = *in;
     out->width = walk.width;
     out->height = walk.height;

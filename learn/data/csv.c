@@ -60,33 +60,27 @@ static size_t line_end_bytes(const struct csv *csv)
     return left == 1 ? 1 : bytes[1] == '\n' ? 2 : 0;
 }
 
-/* Reads from after the opening quote to after the closing one. Doubled quotes become one, so the
- * field only shrinks and can be rewritten in place. */
-static enum err_code read_quoted(struct csv *csv, struct csv_field *field, struct err *err)
-{
-    size_t opened = csv->line;
-    char *out = csv->bytes + csv->at;
-    field->text = out;
-    while (csv->at < csv->len) {
-        char c = csv->bytes[csv->at++];
-        if (c == '"' && (csv->at == csv->len || csv->bytes[csv->at] != '"')) {
-            field->len = (size_t)(out - field->text);
-            return ERR_OK;
-        }
-        if (c == '"')
-            csv->at++;
-        if (c == '\n')
-            csv->line++;
-        *out++ = c;
-    }
-    return err_set(err, ERR_MALFORMED, "line %zu: a quoted field is never closed", opened);
-}
-
 static enum err_code read_field(struct csv *csv, struct csv_field *field, struct err *err)
 {
     if (csv->at < csv->len && csv->bytes[csv->at] == '"') {
         csv->at++;
-        return read_quoted(csv, field, err);
+        /* Doubled quotes become one, so the field only shrinks and can be rewritten in place. */
+        size_t opened = csv->line;
+        char *out = csv->bytes + csv->at;
+        field->text = out;
+        while (csv->at < csv->len) {
+            char c = csv->bytes[csv->at++];
+            if (c == '"' && (csv->at == csv->len || csv->bytes[csv->at] != '"')) {
+                field->len = (size_t)(out - field->text);
+                return ERR_OK;
+            }
+            if (c == '"')
+                csv->at++;
+            if (c == '\n')
+                csv->line++;
+            *out++ = c;
+        }
+        return err_set(err, ERR_MALFORMED, "line %zu: a quoted field is never closed", opened);
     }
     size_t start = csv->at;
     for (; csv->at < csv->len; csv->at++) {

@@ -20,31 +20,6 @@ static const char *next_line(const char *at, const char *end, uint32_t *characte
     return NULL;
 }
 
-/* Notes which pieces begin a line. `starts` has the first character of each. */
-static enum err_code find_lines(const struct pipeline_text *text, const uint32_t *starts,
-                                struct arena *kept, struct sample *out, struct err *err)
-{
-    const char *at = text->bytes, *end = text->bytes + text->len, *next = at;
-    uint32_t line_end = 0;
-    unsigned most = 1; /* lines that can have a piece: no more than there are pieces */
-    while (most < out->piece_count && (next = memchr(next, '\n', (size_t)(end - next))) != NULL) {
-        next++;
-        most++;
-    }
-    unsigned *lines = arena_alloc_array(kept, most, sizeof *lines);
-    if (lines == NULL)
-        return err_no_memory(err, most * sizeof *lines);
-    for (unsigned i = 0; i < out->piece_count; i++) {
-        if (i > 0 && (at == NULL || starts[i] < line_end))
-            continue;
-        lines[out->line_count++] = i;
-        while (at != NULL && line_end <= starts[i])
-            at = next_line(at, end, &line_end);
-    }
-    out->lines = lines;
-    return ERR_OK;
-}
-
 /* The tokens of a text, without [CLS] and [SEP]; a side of a pair may have none. */
 static enum err_code keep_pieces(struct samples_loader *loader, const char *text, size_t len,
                                  struct encoding *encoding, const int32_t **pieces, unsigned *count,
@@ -228,7 +203,27 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
     if (loader->samples->tags != NULL && mark(loader, item, &encoding, out, err))
         return err->code;
     out->digest = digest_of_pair(item->input, item->input_len, item->pair, item->pair_len);
-    return find_lines(&text, encoding.starts + 1, loader->kept, out, err);
+    /* The lines of a sample are the pieces that begin them. */
+    const uint32_t *starts = encoding.starts + 1;
+    const char *at = text.bytes, *end = text.bytes + text.len, *next = at;
+    uint32_t line_end = 0;
+    unsigned most = 1; /* lines that can have a piece: no more than there are pieces */
+    while (most < out->piece_count && (next = memchr(next, '\n', (size_t)(end - next))) != NULL) {
+        next++;
+        most++;
+    }
+    unsigned *lines = arena_alloc_array(loader->kept, most, sizeof *lines);
+    if (lines == NULL)
+        return err_no_memory(err, most * sizeof *lines);
+    for (unsigned i = 0; i < out->piece_count; i++) {
+        if (i > 0 && (at == NULL || starts[i] < line_end))
+            continue;
+        lines[out->line_count++] = i;
+        while (at != NULL && line_end <= starts[i])
+            at = next_line(at, end, &line_end);
+    }
+    out->lines = lines;
+    return ERR_OK;
 }
 
 /* ---- windows ---- */

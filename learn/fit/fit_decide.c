@@ -163,30 +163,6 @@ static double unknown_share(const struct fit *fit)
     return fmax(CALIBRATE_UNKNOWN, (double)unknown / (double)fit->rows.count);
 }
 
-/* Fits decisions: on fresh inputs all of them; on all rows only those that the model lacks. */
-static enum err_code calibrate_anew(struct fit *fit, const char *dir, bool is_fresh,
-                                    const struct calibrate_kept *kept, const double *fitted,
-                                    struct err *err)
-{
-    enum ood_method method = fit->old.policy.ood.method;
-    struct assessment assessment = {0};
-    struct evaluation known;
-    const struct calibrate how = {.assessment = &assessment,
-                                  .known = &known,
-                                  .known_classes = fit->rows.classes,
-                                  .known_ngrams = fit->rows.ngrams,
-                                  .method = method != OOD_NONE ? method : OOD_MAHALANOBIS,
-                                  .kept = is_fresh ? NULL : kept,
-                                  .unknown = is_fresh ? 0 : unknown_share(fit),
-                                  .fitted_prior = fitted};
-    if (!view_rows(fit, &known, err) &&
-        !assess_for_decisions(fit, dir, is_fresh, &assessment, err) &&
-        !calibrate_write(&how, err) && is_fresh)
-        fit_trust_hold(fit, dir, &assessment, err);
-    fit_end_assessment(&assessment);
-    return err->code;
-}
-
 enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
 {
     const struct ood *ood = &fit->old.policy.ood;
@@ -205,5 +181,22 @@ enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
         return err->code;
     if (!is_fresh && keeps_ood)
         return fit_trust_keep(fit, dir, &kept, fitted, err);
-    return calibrate_anew(fit, dir, is_fresh, &kept, fitted, err);
+    /* On fresh inputs all decisions are fitted; on all rows only those that the model lacks. */
+    enum ood_method method = fit->old.policy.ood.method;
+    struct assessment assessment = {0};
+    struct evaluation known;
+    const struct calibrate how = {.assessment = &assessment,
+                                  .known = &known,
+                                  .known_classes = fit->rows.classes,
+                                  .known_ngrams = fit->rows.ngrams,
+                                  .method = method != OOD_NONE ? method : OOD_MAHALANOBIS,
+                                  .kept = is_fresh ? NULL : &kept,
+                                  .unknown = is_fresh ? 0 : unknown_share(fit),
+                                  .fitted_prior = fitted};
+    if (!view_rows(fit, &known, err) &&
+        !assess_for_decisions(fit, dir, is_fresh, &assessment, err) &&
+        !calibrate_write(&how, err) && is_fresh)
+        fit_trust_hold(fit, dir, &assessment, err);
+    fit_end_assessment(&assessment);
+    return err->code;
 }

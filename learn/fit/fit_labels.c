@@ -54,25 +54,6 @@ out:
 
 /* ---- inputs ---- */
 
-static enum err_code check_old(const struct fit_labels *labels, const struct fit_old_labels *old,
-                               struct err *err)
-{
-    bool carries_any = false;
-    for (unsigned c = 0; c < old->count; c++)
-        carries_any = carries_any || old->carried[c] > 0;
-    for (unsigned c = 0; c < labels->old_count; c++)
-        if (labels->examples[c] < FIT_EXAMPLES_MIN)
-            return err_set(err, ERR_UNUSABLE,
-                           "the model's label '%.60s' has %zu inputs%s; it needs %d, or the new "
-                           "head would forget it",
-                           labels->name[c], labels->examples[c],
-                           carries_any ? "" : ", and the model carries no examples of its own",
-                           FIT_EXAMPLES_MIN);
-    return labels->count > 1
-               ? ERR_OK
-               : err_set(err, ERR_UNUSABLE, "a model of one label has nothing to tell apart");
-}
-
 enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
                                const struct fit_old_labels *old, struct arena *arena,
                                struct err *err)
@@ -98,5 +79,18 @@ enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
     dataset->count = kept;
     if (kept == 0)
         return err_set(err, ERR_UNUSABLE, "no label has %d inputs or more", FIT_EXAMPLES_MIN);
-    return check_old(out, old, err);
+    bool carries_any = false;
+    for (unsigned c = 0; c < old->count; c++)
+        carries_any = carries_any || old->carried[c] > 0;
+    for (unsigned c = 0; c < out->old_count; c++)
+        if (out->examples[c] < FIT_EXAMPLES_MIN)
+            return err_set(err, ERR_UNUSABLE,
+                           "the model's label '%.60s' has %zu inputs%s; it needs %d, or the new "
+                           "head would forget it",
+                           out->name[c], out->examples[c],
+                           carries_any ? "" : ", and the model carries no examples of its own",
+                           FIT_EXAMPLES_MIN);
+    return out->count > 1
+               ? ERR_OK
+               : err_set(err, ERR_UNUSABLE, "a model of one label has nothing to tell apart");
 }

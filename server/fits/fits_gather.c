@@ -125,20 +125,6 @@ static void sort(struct examples *examples, int (*compare)(const void *, const v
         qsort(examples->list, examples->count, sizeof *examples->list, compare);
 }
 
-/* Keeps the newest example of each key, in the order in which they came. */
-static void keep_newest(struct examples *examples)
-{
-    size_t kept = 0;
-    sort(examples, by_key);
-    for (size_t i = 0; i < examples->count; i++) {
-        const uint64_t *key = examples->list[i].entry.key;
-        if (i == 0 || memcmp(key, examples->list[kept - 1].entry.key, 2 * sizeof *key) != 0)
-            examples->list[kept++] = examples->list[i];
-    }
-    examples->count = kept;
-    sort(examples, by_number);
-}
-
 /* ---- writing ---- */
 
 /* A file of nobody but the server's user. */
@@ -282,7 +268,16 @@ enum err_code fits_gather(const struct fits_gather *gather, struct fits_gathered
     if (examples.has_failed)
         err_no_memory(err, examples.room * sizeof *examples.list);
     if (err->code == ERR_OK) {
-        keep_newest(&examples);
+        /* The newest example of each key stays, in the order in which they came. */
+        size_t kept = 0;
+        sort(&examples, by_key);
+        for (size_t i = 0; i < examples.count; i++) {
+            const uint64_t *key = examples.list[i].entry.key;
+            if (i == 0 || memcmp(key, examples.list[kept - 1].entry.key, 2 * sizeof *key) != 0)
+                examples.list[kept++] = examples.list[i];
+        }
+        examples.count = kept;
+        sort(&examples, by_number);
         if (write_all(gather, &examples, err) == ERR_OK)
             count(&examples, out, err);
     }

@@ -110,23 +110,6 @@ static void truncated_cell(FILE *file, const struct json_t *object)
     fputs(doc_member(object, "truncated") != NULL ? ",true" : ",", file);
 }
 
-/* The cells of a model of labels, or of numbers. */
-static void label_cells(const struct result_format *format, const struct json_t *object, FILE *file)
-{
-    const struct json_t *predictions = doc_member(object, "predictions");
-    answer_cells(file, object);
-    text_cell(file, object, "decision");
-    text_cell(file, object, "reason");
-    number_cell(file, object, "ood_score");
-    number_cell(file, object, "ood_rank");
-    truncated_cell(file, object);
-    number_cell(file, object, "windows");
-    for (unsigned i = 1; i < format->top_k; i++) {
-        text_cell(file, doc_array_item(predictions, i), "label");
-        number_cell(file, doc_array_item(predictions, i), "score");
-    }
-}
-
 /* The cells of a model that writes. */
 static void output_cells(const struct result_format *format, const struct json_t *object,
                          FILE *file)
@@ -162,8 +145,21 @@ static void write_row(const struct result_format *format, const struct json_t *o
         write_text(file, input->id);
     if (format->texts > 0)
         output_cells(format, object, file);
-    else
-        label_cells(format, object, file);
+    else {
+        /* The cells of a model of labels, or of numbers. */
+        const struct json_t *predictions = doc_member(object, "predictions");
+        answer_cells(file, object);
+        text_cell(file, object, "decision");
+        text_cell(file, object, "reason");
+        number_cell(file, object, "ood_score");
+        number_cell(file, object, "ood_rank");
+        truncated_cell(file, object);
+        number_cell(file, object, "windows");
+        for (unsigned i = 1; i < format->top_k; i++) {
+            text_cell(file, doc_array_item(predictions, i), "label");
+            number_cell(file, doc_array_item(predictions, i), "score");
+        }
+    }
     text_cell(file, model, "name");
     text_cell(file, model, "version");
     text_cell(file, model, "digest");

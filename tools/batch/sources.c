@@ -18,8 +18,14 @@ static bool ends_in(const char *path, const char *end)
     return len >= end_len && strcmp(path + len - end_len, end) == 0;
 }
 
-static enum err_code read_kind(struct source *source, const char *path, struct err *err)
+enum err_code sources_add(struct sources *sources, enum source_kind kind, const char *path,
+                          struct err *err)
 {
+    if (sources->count == SOURCES_MAX)
+        return err_set(err, ERR_UNUSABLE,
+                       "at most %d arguments name inputs; a folder counts as one", SOURCES_MAX);
+    struct source *source = &sources->items[sources->count];
+    *source = (struct source){.kind = kind, .form = {.path = path}, .reader = {.fd = -1}};
     if (source->kind == SOURCE_LINES)
         source->form.kind = RECORD_LINE;
     else if (source->kind == SOURCE_PATH)
@@ -33,19 +39,6 @@ static enum err_code read_kind(struct source *source, const char *path, struct e
                        "%s: expected a name that ends in .jsonl or .csv, or - for JSON lines of "
                        "standard input",
                        path);
-    return ERR_OK;
-}
-
-enum err_code sources_add(struct sources *sources, enum source_kind kind, const char *path,
-                          struct err *err)
-{
-    if (sources->count == SOURCES_MAX)
-        return err_set(err, ERR_UNUSABLE,
-                       "at most %d arguments name inputs; a folder counts as one", SOURCES_MAX);
-    struct source *source = &sources->items[sources->count];
-    *source = (struct source){.kind = kind, .form = {.path = path}, .reader = {.fd = -1}};
-    if (read_kind(source, path, err))
-        return err->code;
     sources->count++;
     return ERR_OK;
 }

@@ -101,9 +101,13 @@ static enum err_code read_terms(struct disentangled *out, const struct json_t *c
     return ERR_OK;
 }
 
-static enum err_code read_span(struct disentangled *out, const struct json_t *config,
-                               unsigned tokens, struct err *err)
+enum err_code disentangled_read(struct disentangled *out, const struct json_t *config,
+                                unsigned hidden, unsigned heads, unsigned tokens, struct err *err)
 {
+    *out = (struct disentangled){0};
+    if (check_numbers(config, hidden, heads, err) || check_texts(config, err) ||
+        read_terms(out, config, err))
+        return err->code;
     long long buckets = -1, distance = -1;
     doc_get_integer(config, "$", "position_buckets", -1, PLACES_LIMIT / 2, &buckets, err);
     if (doc_get_integer(config, "$", "max_relative_positions", -1, PLACES_LIMIT, &distance, err))
@@ -121,16 +125,6 @@ static enum err_code read_span(struct disentangled *out, const struct json_t *co
                        "(supported: at least %u)",
                        out->distance_max, out->buckets, out->buckets / 2 + 2);
     return ERR_OK;
-}
-
-enum err_code disentangled_read(struct disentangled *out, const struct json_t *config,
-                                unsigned hidden, unsigned heads, unsigned tokens, struct err *err)
-{
-    *out = (struct disentangled){0};
-    if (check_numbers(config, hidden, heads, err) || check_texts(config, err) ||
-        read_terms(out, config, err))
-        return err->code;
-    return read_span(out, config, tokens, err);
 }
 
 /* ---- rows ---- */

@@ -160,9 +160,12 @@ static enum err_code read_layer_types(unsigned *reaches, const struct json_t *ty
     return ERR_OK;
 }
 
-static enum err_code read_reaches(struct rotary_config *out, const struct json_t *config,
-                                  unsigned layers, struct arena *arena, struct err *err)
+enum err_code rotary_config_read(struct rotary_config *out, const struct json_t *config,
+                                 unsigned layers, struct arena *arena, struct err *err)
 {
+    *out = (struct rotary_config){0};
+    if (read_bases(out->base, config, err) || read_parameters(out->base, config, err))
+        return err->code;
     const struct json_t *types = doc_member(config, "layer_types");
     long long every = 3, window = 128;
     if (doc_get_integer(config, "$", "global_attn_every_n_layers", 1, EVERY_MAX, &every, err) ||
@@ -177,13 +180,4 @@ static enum err_code read_reaches(struct rotary_config *out, const struct json_t
     for (unsigned i = 0; i < layers; i++)
         reaches[i] = i % (unsigned)every != 0 ? (unsigned)window / 2 : 0;
     return ERR_OK;
-}
-
-enum err_code rotary_config_read(struct rotary_config *out, const struct json_t *config,
-                                 unsigned layers, struct arena *arena, struct err *err)
-{
-    *out = (struct rotary_config){0};
-    if (read_bases(out->base, config, err) || read_parameters(out->base, config, err))
-        return err->code;
-    return read_reaches(out, config, layers, arena, err);
 }

@@ -81,29 +81,6 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* A removed patch becomes the median of each channel: the lower of the two middle values, so that
- * it is a value of the image. */
-static enum err_code find_neutral(struct perturbation *out, enum perturbation_fill fill,
-                                  struct arena *arena, struct err *err)
-{
-    const size_t pixels = out->patch_numbers / PERTURBATION_CHANNELS, all = out->count * pixels;
-    float *neutral = arena_alloc_array(arena, out->patch_numbers, sizeof *neutral);
-    float *scratch = arena_alloc_array(arena, out->count, pixels * sizeof *scratch);
-    if (neutral == NULL || scratch == NULL)
-        return err_no_memory(err, all * sizeof *scratch);
-    for (size_t c = 0; fill != PERTURBATION_MEAN && c < PERTURBATION_CHANNELS; c++) {
-        const float *channel = out->input->patches + c * pixels;
-        for (size_t p = 0; p < out->count; p++)
-            memcpy(scratch + p * pixels, channel + p * out->patch_numbers,
-                   pixels * sizeof *scratch);
-        qsort(scratch, all, sizeof *scratch, compare);
-        for (size_t i = 0; i < pixels; i++)
-            neutral[c * pixels + i] = scratch[(all - 1) / 2];
-    }
-    out->neutral = neutral;
-    return ERR_OK;
-}
-
 /* Replaces removed patches, in every view. */
 static void keep_patches(const struct perturbation *parts, const bool *kept, float *patches,
                          struct engine_input *out)
@@ -153,7 +130,24 @@ enum err_code perturbation_open(struct perturbation *out, const struct engine_in
     out->count = (unsigned)extent_area(grid);
     out->clips = fill == PERTURBATION_CLIP;
     out->patch_numbers = PERTURBATION_CHANNELS * extent_area(patch);
-    return find_neutral(out, fill, arena, err);
+    /* A removed patch becomes the median of each channel: the lower of the two middle values, so
+     * that it is a value of the image. */
+    const size_t pixels = out->patch_numbers / PERTURBATION_CHANNELS, all = out->count * pixels;
+    float *neutral = arena_alloc_array(arena, out->patch_numbers, sizeof *neutral);
+    float *scratch = arena_alloc_array(arena, out->count, pixels * sizeof *scratch);
+    if (neutral == NULL || scratch == NULL)
+        return err_no_memory(err, all * sizeof *scratch);
+    for (size_t c = 0; fill != PERTURBATION_MEAN && c < PERTURBATION_CHANNELS; c++) {
+        const float *channel = out->input->patches + c * pixels;
+        for (size_t p = 0; p < out->count; p++)
+            memcpy(scratch + p * pixels, channel + p * out->patch_numbers,
+                   pixels * sizeof *scratch);
+        qsort(scratch, all, sizeof *scratch, compare);
+        for (size_t i = 0; i < pixels; i++)
+            neutral[c * pixels + i] = scratch[(all - 1) / 2];
+    }
+    out->neutral = neutral;
+    return ERR_OK;
 }
 
 size_t perturbation_bytes(const struct perturbation *parts)

@@ -97,24 +97,6 @@ static enum err_code grow(struct lexical *lexical, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code add_posting(struct lexical_word *word, size_t document, struct err *err)
-{
-    if (word->count > 0 && word->postings[word->count - 1].document == document) {
-        word->postings[word->count - 1].count++;
-        return ERR_OK;
-    }
-    if (word->count == word->capacity) {
-        const size_t capacity = word->capacity > 0 ? 2 * word->capacity : FIRST_POSTINGS;
-        struct posting *grown = reallocarray(word->postings, capacity, sizeof *grown);
-        if (grown == NULL)
-            return err_no_memory(err, capacity * sizeof *grown);
-        word->postings = grown;
-        word->capacity = capacity;
-    }
-    word->postings[word->count++] = (struct posting){document, 1};
-    return ERR_OK;
-}
-
 static enum err_code add_word(struct lexical *lexical, size_t document, const char *text,
                               size_t len, struct err *err)
 {
@@ -132,7 +114,20 @@ static enum err_code add_word(struct lexical *lexical, size_t document, const ch
         lexical->word_count++;
     }
     lexical->lengths[document]++;
-    return add_posting(word, document, err);
+    if (word->count > 0 && word->postings[word->count - 1].document == document) {
+        word->postings[word->count - 1].count++;
+        return ERR_OK;
+    }
+    if (word->count == word->capacity) {
+        const size_t capacity = word->capacity > 0 ? 2 * word->capacity : FIRST_POSTINGS;
+        struct posting *grown = reallocarray(word->postings, capacity, sizeof *grown);
+        if (grown == NULL)
+            return err_no_memory(err, capacity * sizeof *grown);
+        word->postings = grown;
+        word->capacity = capacity;
+    }
+    word->postings[word->count++] = (struct posting){document, 1};
+    return ERR_OK;
 }
 
 /* ---- open and close ---- */

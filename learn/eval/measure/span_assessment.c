@@ -93,28 +93,6 @@ static enum err_code count_tokens(struct span_assessment *assessment, size_t ite
     return ERR_OK;
 }
 
-static enum err_code note_mistake(struct span_assessment *assessment, size_t item, size_t answered,
-                                  size_t right, struct err *err)
-{
-    const size_t wanted = assessment->dataset->items[item].span_count;
-    if (right == wanted && right == answered) {
-        assessment->exact++;
-        return ERR_OK;
-    }
-    if (assessment->mistake_count == SPAN_MISTAKES_MAX)
-        return ERR_OK;
-    struct span_mistake *mistake = &assessment->mistakes[assessment->mistake_count++];
-    *mistake = (struct span_mistake){.item = item,
-                                     .answered_count = answered,
-                                     .wrong = answered - right,
-                                     .missed = wanted - right};
-    mistake->answered = arena_alloc_array(&assessment->arena, answered, sizeof *mistake->answered);
-    if (mistake->answered == NULL)
-        return err_no_memory(err, answered * sizeof *mistake->answered);
-    memcpy(mistake->answered, assessment->answered, answered * sizeof *mistake->answered);
-    return ERR_OK;
-}
-
 static enum err_code add_verdicts(struct span_assessment *assessment, size_t item,
                                   const struct engine_result *result, struct err *err)
 {
@@ -164,7 +142,24 @@ static enum err_code take(void *context, size_t item, const struct engine_input 
     assessment->truncated += input->truncated;
     if (add_verdicts(assessment, item, result, err))
         return err->code;
-    return note_mistake(assessment, item, result->span_count, right, err);
+    const size_t answered = result->span_count;
+    const size_t wanted = assessment->dataset->items[item].span_count;
+    if (right == wanted && right == answered) {
+        assessment->exact++;
+        return ERR_OK;
+    }
+    if (assessment->mistake_count == SPAN_MISTAKES_MAX)
+        return ERR_OK;
+    struct span_mistake *mistake = &assessment->mistakes[assessment->mistake_count++];
+    *mistake = (struct span_mistake){.item = item,
+                                     .answered_count = answered,
+                                     .wrong = answered - right,
+                                     .missed = wanted - right};
+    mistake->answered = arena_alloc_array(&assessment->arena, answered, sizeof *mistake->answered);
+    if (mistake->answered == NULL)
+        return err_no_memory(err, answered * sizeof *mistake->answered);
+    memcpy(mistake->answered, assessment->answered, answered * sizeof *mistake->answered);
+    return ERR_OK;
 }
 
 enum err_code span_assessment_run(struct span_assessment *assessment,

@@ -388,29 +388,6 @@ static enum err_code read_parts(struct corpus *corpus, const struct spec *spec,
     return ERR_OK;
 }
 
-/* Reads inputs, 16-bit grey images as --grey16 says. With auto the choice depends on the images'
- * contrast, which is known only after reading: they are read a second time if it is the other. */
-static enum err_code read_as_wanted(struct corpus *corpus, const struct train_options *options,
-                                    const struct spec *spec, const struct samples_writing *writing,
-                                    const char *dir, unsigned threads,
-                                    const struct corpus_progress *progress, struct err *err)
-{
-    struct spec reading = *spec;
-    bool is_auto = strcmp(options->grey16, "auto") == 0 && writing == NULL;
-    if (!is_auto)
-        reading.grey16_minmax = strcmp(options->grey16, "minmax") == 0;
-    if (read_parts(corpus, &reading, writing, dir, threads, progress, err))
-        return err->code;
-    struct contrast_count count = samples_contrast(corpus->parts[0].samples);
-    if (is_auto && !reading.grey16_minmax && contrast_wants_minmax(&count)) {
-        corpus->chose_minmax = reading.grey16_minmax = true;
-        if (read_parts(corpus, &reading, writing, dir, threads, progress, err))
-            return err->code;
-    }
-    corpus->grey16_minmax = reading.grey16_minmax;
-    return ERR_OK;
-}
-
 static enum err_code list_part(struct corpus *corpus, unsigned part, struct corpus_items *items,
                                const char *path, struct err *err)
 {
@@ -428,8 +405,22 @@ enum err_code corpus_open(struct corpus *out, const struct train_options *option
     arena_init(&out->arena);
     if (open_lists(out, options, spec, err))
         return err->code;
-    if (read_as_wanted(out, options, spec, writing, dir, threads, progress, err))
+    /* --grey16 says how 16-bit grey images are read. With auto the choice depends on the images'
+     * contrast, which is known only after reading: they are read a second time if it is the
+     * other. */
+    struct spec reading = *spec;
+    bool is_auto = strcmp(options->grey16, "auto") == 0 && writing == NULL;
+    if (!is_auto)
+        reading.grey16_minmax = strcmp(options->grey16, "minmax") == 0;
+    if (read_parts(out, &reading, writing, dir, threads, progress, err))
         return err->code;
+    struct contrast_count count = samples_contrast(out->parts[0].samples);
+    if (is_auto && !reading.grey16_minmax && contrast_wants_minmax(&count)) {
+        out->chose_minmax = reading.grey16_minmax = true;
+        if (read_parts(out, &reading, writing, dir, threads, progress, err))
+            return err->code;
+    }
+    out->grey16_minmax = reading.grey16_minmax;
     if (list_part(out, 0, &out->train, options->data, err) ||
         (out->tags.count > 0 && class_by_rarest(out, &out->train, err)))
         return err->code;

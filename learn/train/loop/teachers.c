@@ -7,24 +7,6 @@
 
 /* ---- a checkpoint ---- */
 
-static enum err_code map_labels(struct teacher *teacher, const struct engine_info *info,
-                                const struct labels *labels, struct err *err)
-{
-    if (info->label_count != labels->count)
-        return err_set(err, ERR_UNSUPPORTED, "it knows %u labels; there are %u to learn",
-                       info->label_count, labels->count);
-    for (unsigned i = 0; i < labels->count; i++) {
-        unsigned k = 0;
-        while (k < info->label_count && strcmp(info->labels[k], labels->name[i]) != 0)
-            k++;
-        if (k == info->label_count)
-            return err_set(err, ERR_UNSUPPORTED, "it does not know the label '%.80s'",
-                           labels->name[i]);
-        teacher->label_of[i] = k;
-    }
-    return ERR_OK;
-}
-
 static enum err_code open_model(struct teacher *teacher, const char *dir,
                                 const struct teachers_setup *setup, struct err *err)
 {
@@ -44,8 +26,19 @@ static enum err_code open_model(struct teacher *teacher, const char *dir,
                        info->vocab_size, setup->vocab_size);
     if (info->row_size > 0)
         return err_set(err, ERR_UNSUPPORTED, "it answers parts of a text, no label of the whole");
-    if (map_labels(teacher, info, &corpus->labels, err))
-        return err->code;
+    const struct labels *labels = &corpus->labels;
+    if (info->label_count != labels->count)
+        return err_set(err, ERR_UNSUPPORTED, "it knows %u labels; there are %u to learn",
+                       info->label_count, labels->count);
+    for (unsigned i = 0; i < labels->count; i++) {
+        unsigned k = 0;
+        while (k < info->label_count && strcmp(info->labels[k], labels->name[i]) != 0)
+            k++;
+        if (k == info->label_count)
+            return err_set(err, ERR_UNSUPPORTED, "it does not know the label '%.80s'",
+                           labels->name[i]);
+        teacher->label_of[i] = k;
+    }
     return engine_session_open(&teacher->session, teacher->model, teacher->tokens_max,
                                setup->threads, err);
 }

@@ -83,18 +83,6 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_OUTPUT_BIAS] = OUTSIDE(output_bias, output_bias),
 };
 
-static void keep_offset(struct parameters *parameters, const struct parameter *parameter)
-{
-    const struct tensor_row *row = &parameter->row;
-    const struct place *place = &places[row->field];
-    bool is_second = row->part == TENSOR_BIAS || row->part == TENSOR_BETA;
-    void *base =
-        place->is_in_block ? (void *)&parameters->map.layers[row->layer] : (void *)&parameters->map;
-    if (place->is_kept)
-        *(size_t *)(void *)((char *)base + (is_second ? place->second : place->first)) =
-            parameter->offset;
-}
-
 static void align(struct parameters *parameters)
 {
     parameters->numbers = (parameters->numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -141,7 +129,15 @@ static void deal_out(struct parameters *parameters)
         next->offset = parameters->numbers;
         next->is_constant = next->row.field == TENSOR_OUTPUT_BIAS;
         parameters->numbers += next->row.count;
-        keep_offset(parameters, next++);
+        const struct parameter *parameter = next++;
+        const struct tensor_row *row = &parameter->row;
+        const struct place *place = &places[row->field];
+        bool is_second = row->part == TENSOR_BIAS || row->part == TENSOR_BETA;
+        void *base = place->is_in_block ? (void *)&parameters->map.layers[row->layer]
+                                        : (void *)&parameters->map;
+        if (place->is_kept)
+            *(size_t *)(void *)((char *)base + (is_second ? place->second : place->first)) =
+                parameter->offset;
     }
     align(parameters);
 }

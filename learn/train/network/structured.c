@@ -79,23 +79,6 @@ static void add_turn(float *query, const struct shape *shape, const int offset[2
         }
 }
 
-static void init_heads(float *qkv, const struct spec *spec, const struct shape *shape,
-                       unsigned layer)
-{
-    static const int offsets[2][OFFSETS][2] = {{{0, 1}, {0, -1}, {1, 0}, {-1, 0}, {0, 0}},
-                                               {{1, 1}, {1, -1}, {-1, 1}, {-1, -1}, {0, 0}}};
-    size_t width = shape->width, numbers = shape->head * width;
-    float quieter = deviation_head * sqrtf((float)width);
-    for (unsigned h = 0; h < spec->heads && h < OFFSETS; h++) {
-        float *query = qkv + h * numbers, *key = query + width * width;
-        scale(query, numbers, quieter);
-        scale(key, numbers, quieter);
-        add_turn(query, shape, offsets[layer % 2][h]);
-        for (size_t i = 0; i < shape->head; i++)
-            key[i * width + i] += 1;
-    }
-}
-
 static void init_block(struct parameters *parameters, const struct shape *shape, unsigned layer)
 {
     const struct parameters_layer *map = &parameters->map.layers[layer];
@@ -106,7 +89,18 @@ static void init_block(struct parameters *parameters, const struct shape *shape,
     scale(values + map->mlp_out_weight, shape->width * intermediate, scale_out);
     memset(values + map->out_weight, 0, shape->head * shape->width * sizeof *values);
     memset(values + map->mlp_out_weight, 0, shape->head * intermediate * sizeof *values);
-    init_heads(values + map->qkv_weight, &parameters->spec, shape, layer);
+    static const int offsets[2][OFFSETS][2] = {{{0, 1}, {0, -1}, {1, 0}, {-1, 0}, {0, 0}},
+                                               {{1, 1}, {1, -1}, {-1, 1}, {-1, -1}, {0, 0}}};
+    size_t width = shape->width, numbers = shape->head * width;
+    float quieter = deviation_head * sqrtf((float)width);
+    for (unsigned h = 0; h < parameters->spec.heads && h < OFFSETS; h++) {
+        float *query = values + map->qkv_weight + h * numbers, *key = query + width * width;
+        scale(query, numbers, quieter);
+        scale(key, numbers, quieter);
+        add_turn(query, shape, offsets[layer % 2][h]);
+        for (size_t i = 0; i < shape->head; i++)
+            key[i * width + i] += 1;
+    }
 }
 
 void structured_init(struct parameters *parameters, uint64_t seed)
