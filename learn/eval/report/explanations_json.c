@@ -2,23 +2,12 @@
  * whole is NULL, as in report_json.c. */
 #include "engine/base/utf8.h"
 #include "learn/eval/report/explanations_report.h"
-#include "wire/answer.h"
+#include "learn/eval/report/report_json_parts.h"
 
 #include <jansson.h>
 
 #include <math.h>
 #include <string.h>
-
-/* Sets a member and takes ownership of its value; *object becomes NULL if that fails. */
-static void put(json_t **object, const char *key, json_t *value)
-{
-    if (*object != NULL && json_object_set_new(*object, key, value) == 0)
-        return;
-    if (*object == NULL)
-        json_decref(value);
-    json_decref(*object);
-    *object = NULL;
-}
 
 /* {"mean", "interval"}; too few inputs have no interval. */
 static json_t *figure_of(const struct explanations_figure *figure)
@@ -48,10 +37,7 @@ static json_t *curve_of(const struct explanations *explanations, const struct sc
     json_t *points = json_array();
     double n = explanations->count > 0 ? (double)explanations->count : 1;
     for (unsigned p = 0; p < FAITHFULNESS_POINTS && points != NULL; p++)
-        if (json_array_append_new(points, json_real(sums[p].on[SCORE_PROBABILITY] / n)) != 0) {
-            json_decref(points);
-            points = NULL;
-        }
+        points = report_json_append(points, json_real(sums[p].on[SCORE_PROBABILITY] / n));
     return points;
 }
 
@@ -66,7 +52,7 @@ static json_t *classes_of(const struct explanations *explanations, unsigned meth
         if (areas != NULL && json_integer_value(json_object_get(areas, "inputs")) == 0)
             json_decref(areas);
         else
-            put(&classes, info->labels[label], areas);
+            classes = report_json_put(classes, info->labels[label], areas);
     }
     return classes;
 }
@@ -91,12 +77,15 @@ static json_t *method_of(const struct explanations *explanations, unsigned metho
                   explanations_mean_ms(explanations, explanations->ms[method]));
     for (unsigned over = EXPLANATIONS_ALL; over <= EXPLANATIONS_RIGHT; over++)
         for (unsigned scale = 0; scale < SCORE_SCALES; scale++)
-            put(&object, keys[over][scale], areas_of(explanations, method, over, scale, err));
-    put(&object, "classes", classes_of(explanations, method, err));
-    put(&object, "deletion_curve", curve_of(explanations, explanations->curves[method].deletion));
-    put(&object, "insertion_curve", curve_of(explanations, explanations->curves[method].insertion));
+            object = report_json_put(object, keys[over][scale],
+                                     areas_of(explanations, method, over, scale, err));
+    object = report_json_put(object, "classes", classes_of(explanations, method, err));
+    object = report_json_put(object, "deletion_curve",
+                             curve_of(explanations, explanations->curves[method].deletion));
+    object = report_json_put(object, "insertion_curve",
+                             curve_of(explanations, explanations->curves[method].insertion));
     if (explanations_masked(explanations, &marked) > 0)
-        put(&object, "places", places_of(explanations, method, err));
+        object = report_json_put(object, "places", places_of(explanations, method, err));
     return object;
 }
 
@@ -109,10 +98,7 @@ static json_t *report_of(const struct explanations_report *report, struct err *e
     size_t masked = explanations_masked(explanations, &marked);
     json_t *methods = json_array();
     for (unsigned method = 0; method < EXPLANATIONS_METHODS && methods != NULL; method++)
-        if (json_array_append_new(methods, method_of(explanations, method, err)) != 0) {
-            json_decref(methods);
-            methods = NULL;
-        }
+        methods = report_json_append(methods, method_of(explanations, method, err));
     return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:f, s:I, s:f, s:o}", "model",
                      UTF8_SHOWN(report->model_name), "data", UTF8_SHOWN(report->data_path),
                      "inputs", (json_int_t)explanations->count, "right",
@@ -126,10 +112,5 @@ static json_t *report_of(const struct explanations_report *report, struct err *e
 enum err_code explanations_print_json(const struct explanations_report *report, FILE *file,
                                       struct err *err)
 {
-    json_t *object = report_of(report, err);
-    if (object == NULL)
-        return err->code != ERR_OK ? err->code : err_no_memory(err, sizeof *report);
-    bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the explanations cannot be printed");
+    return report_json_print(report_of(report, err), "the explanations", file, err);
 }

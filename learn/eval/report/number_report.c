@@ -52,13 +52,9 @@ static json_t *outputs_of(const struct number_assessment *assessment)
 {
     const struct engine_info *info = engine_describe(assessment->model);
     json_t *object = json_object();
-    for (unsigned k = 0; k < assessment->outputs && object != NULL; k++) {
-        if (json_object_get(object, info->labels[k]) != NULL ||
-            json_object_set_new(object, info->labels[k], errors_of(&assessment->errors[k])) == 0)
-            continue;
-        json_decref(object);
-        object = NULL;
-    }
+    for (unsigned k = 0; k < assessment->outputs && object != NULL; k++)
+        if (json_object_get(object, info->labels[k]) == NULL)
+            object = report_json_put(object, info->labels[k], errors_of(&assessment->errors[k]));
     return object != NULL ? json_pack("{s:o}", "outputs", object) : NULL;
 }
 

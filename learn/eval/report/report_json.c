@@ -7,7 +7,6 @@
 #include "learn/eval/report/report_json_parts.h"
 #include "learn/eval/report/report_remarks.h"
 #include "learn/eval/report/report_sizes.h"
-#include "wire/answer.h"
 
 #include <jansson.h>
 
@@ -17,15 +16,6 @@
 static json_t *integer(size_t count)
 {
     return json_integer((json_int_t)count);
-}
-
-/* Takes ownership of an array and a value; NULL if either is, or there is no memory. */
-static json_t *append(json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value) == 0)
-        return array;
-    json_decref(array);
-    return NULL;
 }
 
 /* ---- parts ---- */
@@ -48,7 +38,7 @@ static json_t *classes_of(const struct report *report)
     for (unsigned i = 0; i < info->label_count && rows != NULL; i++) {
         const struct confusion_class *class = &report->run.confusion->classes[i];
         const struct findings_class *found = &report->findings->classes[i];
-        rows = append(
+        rows = report_json_append(
             rows, json_pack("{s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "label",
                             info->labels[i], "precision", class->precision, "recall", class->recall,
                             "f1", class->f1, "support", integer(class->support),
@@ -68,10 +58,7 @@ static json_t *per_class_of(const struct report *report)
         const struct confusion_class *class = &report->run.confusion->classes[i];
         json_t *row = json_pack("{s:f, s:f, s:f, s:o}", "precision", class->precision, "recall",
                                 class->recall, "f1", class->f1, "support", integer(class->support));
-        if (json_object_set_new(classes, info->labels[i], row) == 0)
-            continue;
-        json_decref(classes);
-        classes = NULL;
+        classes = report_json_put(classes, info->labels[i], row);
     }
     return classes;
 }
@@ -83,8 +70,8 @@ static json_t *matrix_of(const struct confusion *confusion)
         const size_t *counts = confusion->matrix + (size_t)label * confusion->class_count;
         json_t *row = json_array();
         for (unsigned winner = 0; winner < confusion->class_count && row != NULL; winner++)
-            row = append(row, integer(counts[winner]));
-        rows = append(rows, row);
+            row = report_json_append(row, integer(counts[winner]));
+        rows = report_json_append(rows, row);
     }
     return rows;
 }
@@ -95,9 +82,9 @@ static json_t *failures_of(const struct report *report)
     json_t *rows = json_array();
     for (size_t i = 0; i < evaluation->count && rows != NULL; i++)
         if (evaluation->problems[i] != NULL && json_array_size(rows) < REPORT_INPUTS_MAX)
-            rows = append(rows, json_pack("{s:s, s:s}", "input",
-                                          UTF8_SHOWN(report->dataset->items[i].name), "problem",
-                                          UTF8_SHOWN(evaluation->problems[i])));
+            rows = report_json_append(
+                rows, json_pack("{s:s, s:s}", "input", UTF8_SHOWN(report->dataset->items[i].name),
+                                "problem", UTF8_SHOWN(evaluation->problems[i])));
     return rows;
 }
 
@@ -120,11 +107,11 @@ static json_t *differences_of(const struct report *report)
     for (size_t i = 0; i < dataset->count && rows != NULL; i++)
         if (json_array_size(rows) < REPORT_INPUTS_MAX &&
             agreement_differs(report->run.evaluation, report->against.evaluation, i))
-            rows = append(rows,
-                          json_pack("{s:s, s:s, s:o, s:o}", "input",
-                                    UTF8_SHOWN(dataset->items[i].name), "label",
-                                    dataset->items[i].label, "run", argmax(report, &report->run, i),
-                                    "against", argmax(report, &report->against, i)));
+            rows = report_json_append(rows, json_pack("{s:s, s:s, s:o, s:o}", "input",
+                                                      UTF8_SHOWN(dataset->items[i].name), "label",
+                                                      dataset->items[i].label, "run",
+                                                      argmax(report, &report->run, i), "against",
+                                                      argmax(report, &report->against, i)));
     return rows;
 }
 
@@ -142,8 +129,8 @@ static json_t *bins_of(const struct findings_figures *figures)
     json_t *rows = json_array();
     for (unsigned i = 0; i < CALIBRATION_BINS && rows != NULL; i++) {
         const struct calibration_bin *bin = &figures->bins[i];
-        rows = append(rows, json_pack("{s:o, s:f, s:f}", "count", integer(bin->count), "score",
-                                      bin->score, "right", bin->right));
+        rows = report_json_append(rows, json_pack("{s:o, s:f, s:f}", "count", integer(bin->count),
+                                                  "score", bin->score, "right", bin->right));
     }
     return rows;
 }
@@ -169,8 +156,8 @@ static json_t *curve_of(const struct findings *findings)
     const struct selective_curve *curve = &findings->curve;
     json_t *points = json_array();
     for (unsigned i = 0; i < curve->point_count && points != NULL; i++)
-        points =
-            append(points, json_pack("[f,f]", curve->points[i].coverage, curve->points[i].risk));
+        points = report_json_append(
+            points, json_pack("[f,f]", curve->points[i].coverage, curve->points[i].risk));
     json_t *score = curve->coverage > 0 ? json_real((double)curve->threshold) : json_null();
     return json_pack("{s:f, s:f, s:f, s:o, s:o}", "aurc", curve->aurc, "target_precision",
                      findings->target_precision, "coverage", curve->coverage, "score", score,
@@ -185,9 +172,10 @@ static json_t *mistakes_of(const struct report *report)
     for (unsigned i = 0; i < findings->mistake_count && rows != NULL; i++) {
         const struct verdict *mistake = &findings->mistakes[i];
         const struct dataset_item *item = &report->dataset->items[mistake->item];
-        rows = append(rows, json_pack("{s:s, s:s, s:s, s:f}", "input", UTF8_SHOWN(item->name),
-                                      "label", item->label, "winner", info->labels[mistake->label],
-                                      "score", (double)mistake->score));
+        rows = report_json_append(rows, json_pack("{s:s, s:s, s:s, s:f}", "input",
+                                                  UTF8_SHOWN(item->name), "label", item->label,
+                                                  "winner", info->labels[mistake->label], "score",
+                                                  (double)mistake->score));
     }
     return rows;
 }
@@ -197,11 +185,12 @@ struct json_t *report_epochs_json(const struct report_epoch *epochs, unsigned co
 {
     json_t *rows = json_array();
     for (unsigned i = 0; i < count && rows != NULL; i++)
-        rows = append(rows, json_pack("{s:o, s:o, s:o, s:o}", "train_loss",
-                                      report_json_real(epochs[i].train_loss), "validation_loss",
-                                      report_json_real(epochs[i].validation_loss), measure,
-                                      report_json_real(epochs[i].measure), "rate",
-                                      report_json_real(epochs[i].rate)));
+        rows = report_json_append(rows, json_pack("{s:o, s:o, s:o, s:o}", "train_loss",
+                                                  report_json_real(epochs[i].train_loss),
+                                                  "validation_loss",
+                                                  report_json_real(epochs[i].validation_loss),
+                                                  measure, report_json_real(epochs[i].measure),
+                                                  "rate", report_json_real(epochs[i].rate)));
     return rows;
 }
 
@@ -209,7 +198,7 @@ static void add_remark(void *context, const char *remark)
 {
     json_t **rows = context;
     if (*rows != NULL)
-        *rows = append(*rows, json_string(UTF8_SHOWN(remark)));
+        *rows = report_json_append(*rows, json_string(UTF8_SHOWN(remark)));
 }
 
 static json_t *remarks_of(const struct report *report)
@@ -283,10 +272,7 @@ static json_t *f1_of(const struct report *report, const struct report_figures *f
     for (unsigned c = 0; c < info->label_count && object != NULL; c++) {
         json_t *row = json_pack("{s:f, s:o}", "f1", figures->confusion->classes[c].f1,
                                 "f1_interval", interval_of(figures->f1[c]));
-        if (json_object_set_new(object, info->labels[c], row) == 0)
-            continue;
-        json_decref(object);
-        object = NULL;
+        object = report_json_put(object, info->labels[c], row);
     }
     return object;
 }
@@ -334,10 +320,5 @@ static json_t *report_of(const struct report *report)
 
 enum err_code report_print_json(const struct report *report, FILE *file, struct err *err)
 {
-    json_t *object = report_of(report);
-    if (object == NULL)
-        return err_no_memory(err, sizeof *report);
-    bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
+    return report_json_print(report_of(report), "the report", file, err);
 }

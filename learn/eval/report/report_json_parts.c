@@ -3,6 +3,7 @@
 #include "engine/decide/class_prior.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/report_sizes.h"
+#include "wire/answer.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -19,13 +20,30 @@ bool report_json_add(struct json_t *object, struct json_t *members)
     return !failed;
 }
 
-/* Takes ownership of the value; NULL if either is, or there is no memory. */
-static json_t *with(json_t *object, const char *key, json_t *value)
+struct json_t *report_json_put(struct json_t *object, const char *key, struct json_t *value)
 {
     if (json_object_set_new(object, key, value) == 0)
         return object;
     json_decref(object);
     return NULL;
+}
+
+struct json_t *report_json_append(struct json_t *array, struct json_t *value)
+{
+    if (json_array_append_new(array, value) == 0)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+enum err_code report_json_print(struct json_t *object, const char *what, FILE *file,
+                                struct err *err)
+{
+    if (object == NULL)
+        return err->code != ERR_OK ? err->code : err_no_memory(err, sizeof *object);
+    const bool printed = answer_print(object, file);
+    json_decref(object);
+    return printed ? ERR_OK : err_set(err, ERR_IO, "%s cannot be printed", what);
 }
 
 /* ---- what to expect ---- */
@@ -41,7 +59,7 @@ static json_t *labels_of(const struct report *report)
             report_percent(confusion->classes[i].support, confusion->count) / 100;
         json_t *row = json_pack("{s:f, s:f, s:f, s:f}", "share", counted, "expected_share",
                                 class->share, "precision", class->precision, "f1", class->f1);
-        labels = with(labels, info->labels[i], row);
+        labels = report_json_put(labels, info->labels[i], row);
     }
     return labels;
 }
@@ -78,7 +96,8 @@ static json_t *size_group_of(const struct report *report, unsigned g)
     json_t *labels = json_object();
     for (unsigned i = 0; i < info->label_count && labels != NULL; i++)
         if (size_groups_cell(report->sizes, g, i)->support > 0)
-            labels = with(labels, info->labels[i], cell_of(size_groups_cell(report->sizes, g, i)));
+            labels = report_json_put(labels, info->labels[i],
+                                     cell_of(size_groups_cell(report->sizes, g, i)));
     return json_pack("{s:I, s:I, s:o, s:o}", "from", (json_int_t)group->from, "to",
                      (json_int_t)group->to, "all", cell_of(&group->all), "labels", labels);
 }
@@ -87,10 +106,7 @@ struct json_t *report_sizes_json(const struct report *report)
 {
     json_t *groups = json_array();
     for (unsigned g = 0; g < report->sizes->count && groups != NULL; g++)
-        if (json_array_append_new(groups, size_group_of(report, g)) != 0) {
-            json_decref(groups);
-            groups = NULL;
-        }
+        groups = report_json_append(groups, size_group_of(report, g));
     return json_pack("{s:s, s:o}", "unit", report_sizes_unit(report), "groups", groups);
 }
 
@@ -110,7 +126,7 @@ static json_t *classes_of(const struct strangeness *unseen, const struct strange
     json_t *classes = json_object();
     for (unsigned c = 0; c < unseen->label_count && classes != NULL; c++)
         if (group->classes[c].known > 0)
-            classes = with(classes, info->labels[c], separation_of(&group->classes[c]));
+            classes = report_json_put(classes, info->labels[c], separation_of(&group->classes[c]));
     return classes;
 }
 
@@ -133,7 +149,8 @@ struct json_t *report_strange_json(const struct report *report)
     const struct strangeness *unseen = report->unseen;
     json_t *labels = json_object();
     for (unsigned g = 1; g < unseen->group_count && labels != NULL; g++)
-        labels = with(labels, unseen->groups[g].label, group_of(unseen, &unseen->groups[g], info));
+        labels = report_json_put(labels, unseen->groups[g].label,
+                                 group_of(unseen, &unseen->groups[g], info));
     return json_pack("{s:s, s:s, s:o, s:o}", "ood_method", info->ood_method, "majority",
                      info->labels[unseen->majority], "all",
                      group_of(unseen, &unseen->groups[0], info), "labels", labels);

@@ -64,10 +64,7 @@ static json_t *cuts_of(const double *values)
     for (unsigned cut = 0; cut < RANKING_CUTS && object != NULL; cut++) {
         char key[16];
         snprintf(key, sizeof key, "%u", ranking_cuts[cut]);
-        if (json_object_set_new(object, key, json_real(values[cut])) == 0)
-            continue;
-        json_decref(object);
-        object = NULL;
+        object = report_json_put(object, key, json_real(values[cut]));
     }
     return object;
 }
@@ -93,10 +90,7 @@ static json_t *rivals_of(const struct retrieval *retrieval)
     for (unsigned kind = 0; kind < LEXICAL_KINDS && object != NULL; kind++) {
         json_t *figures =
             figures_of(retrieval, &retrieval->words[kind], retrieval->words_spearman[kind]);
-        if (json_object_set_new(object, word_names[kind], figures) == 0)
-            continue;
-        json_decref(object);
-        object = NULL;
+        object = report_json_put(object, word_names[kind], figures);
     }
     return object;
 }

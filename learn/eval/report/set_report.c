@@ -68,13 +68,12 @@ static json_t *labels_of(const struct multi_label *sets, const struct engine_inf
             continue;
         json_t *figures = json_pack("{s:I, s:I, s:o}", "support", (json_int_t)row->support, "given",
                                     (json_int_t)row->given, "auroc", report_json_real(row->auroc));
-        json_t *rates = rates_of(&row->rates);
-        const bool failed = json_object_update(figures, rates) != 0;
-        json_decref(rates);
-        if (json_object_set_new(object, info->labels[k], figures) == 0 && !failed)
-            continue;
-        json_decref(object);
-        object = NULL;
+        const bool is_whole = report_json_add(figures, rates_of(&row->rates));
+        object = report_json_put(object, info->labels[k], figures);
+        if (!is_whole) {
+            json_decref(object);
+            object = NULL;
+        }
     }
     return object;
 }

@@ -78,11 +78,8 @@ static json_t *labels_of(const struct span_assessment *assessment)
     json_t *object = json_object();
     for (unsigned k = 0; k < assessment->counts.labels && object != NULL; k++) {
         const struct span_count *count = &assessment->counts.each[k];
-        if (count->wanted + count->answered == 0 ||
-            json_object_set_new(object, assessment->set.name[k], count_of(count)) == 0)
-            continue;
-        json_decref(object);
-        object = NULL;
+        if (count->wanted + count->answered > 0)
+            object = report_json_put(object, assessment->set.name[k], count_of(count));
     }
     return object;
 }
@@ -95,10 +92,7 @@ static json_t *mistakes_of(const struct span_assessment *assessment)
         json_t *row = json_pack("{s:s, s:I, s:I}", "input",
                                 UTF8_SHOWN(assessment->dataset->items[mistake->item].name), "wrong",
                                 (json_int_t)mistake->wrong, "missed", (json_int_t)mistake->missed);
-        if (json_array_append_new(array, row) == 0)
-            continue;
-        json_decref(array);
-        array = NULL;
+        array = report_json_append(array, row);
     }
     return array;
 }

@@ -3,7 +3,6 @@
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "learn/eval/report/report_json_parts.h"
-#include "wire/answer.h"
 
 #include <jansson.h>
 
@@ -32,12 +31,7 @@ json_t *task_report_json(json_t *object, json_t *parts, const struct task_report
 
 enum err_code task_report_print_json(const struct task_report *report, FILE *file, struct err *err)
 {
-    json_t *object = report->kind->json(report);
-    if (object == NULL)
-        return err_no_memory(err, sizeof *report);
-    const bool printed = answer_print(object, file);
-    json_decref(object);
-    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
+    return report_json_print(report->kind->json(report), "the report", file, err);
 }
 
 enum err_code task_report_write(const struct task_report *report, const char *folder,
