@@ -8,7 +8,6 @@
 
 #include <sched.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 enum { CPUS_MAX = 8192, PROCESSORS_MAX = 1000 * 1000 };
 
@@ -54,20 +53,6 @@ bool cpu_has_avx_vnni(void)
     return __builtin_cpu_supports("avxvnni");
 }
 #endif
-
-const char *cpu_isa(void)
-{
-    static const char *const names[] = {"sse2", "avx2", "avx512", "avx512-vnni"};
-    return names[cpu_level()];
-}
-
-size_t cpu_cache_bytes(unsigned level)
-{
-    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
-                                _SC_LEVEL3_CACHE_SIZE};
-    long bytes = level >= 1 && level <= 3 ? sysconf(names[level - 1]) : 0;
-    return bytes > 0 ? (size_t)bytes : 0;
-}
 
 static unsigned long long processors(long long quota, long long period)
 {

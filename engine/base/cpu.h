@@ -14,10 +14,8 @@ unsigned cpu_quota_threads(const char *root);
  * ancestors, cgroup v1 and v2. 0: no quota. A quota that cannot be read or parsed is no quota. */
 unsigned cpu_quota_limit(const char *root);
 
-/* Bytes of the data cache of level 1, 2 or 3 that one core can use; 0 if unknown. */
-size_t cpu_cache_bytes(unsigned level);
-
-/* Widest vector instructions that processor and kernel support, weakest first. */
+/* Widest vector instructions that processor and kernel support, weakest first: AVX2 with FMA,
+ * AVX-512 F, BW, DQ and VL. */
 enum cpu_level { CPU_SSE2, CPU_AVX2, CPU_AVX512, CPU_AVX512_VNNI };
 
 enum cpu_level cpu_level(void);
@@ -27,8 +25,5 @@ enum cpu_level cpu_level(void);
 bool cpu_has_bf16(void);
 bool cpu_has_tiles(void);
 bool cpu_has_avx_vnni(void);
-
-/* cpu_level as a word: "sse2", "avx2" (with FMA), "avx512" (F, BW, DQ, VL), "avx512-vnni". */
-const char *cpu_isa(void);
 
 #endif

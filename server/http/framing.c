@@ -311,11 +311,3 @@ enum err_code query_parse(struct query *out, const char *target, struct arena *a
         out->arguments[out->count] = split(strsep(&text, "&"));
     return ERR_OK;
 }
-
-const struct query_argument *query_find(const struct query *query, const char *name)
-{
-    for (size_t i = 0; i < query->count; i++)
-        if (strcmp(query->arguments[i].name, name) == 0)
-            return &query->arguments[i];
-    return NULL;
-}

@@ -61,7 +61,7 @@ char framing_decode_escape(const char *escape);
  *
  *     struct query query;
  *     if (query_parse(&query, "/predict?top_k=3&raw", &arena, &err)) ... 413
- *     query_find(&query, "raw")->value == NULL
+ *     query.arguments[1].name is "raw", its value NULL
  */
 
 /* Both percent-decoded, with a blank for each `+`. */
@@ -79,8 +79,5 @@ struct query {
  * LIMIT_QUERY_ARGUMENTS. All memory comes from the arena. */
 enum err_code query_parse(struct query *out, const char *target, struct arena *arena,
                           struct err *err);
-
-/* The first of that name, or NULL. */
-const struct query_argument *query_find(const struct query *query, const char *name);
 
 #endif

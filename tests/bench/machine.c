@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MEMORY_BYTES_MIN = 256 << 20, MEMORY_BYTES_MAX = 1 << 30, PEAK_ROUNDS = 200000 };
 
@@ -136,7 +137,10 @@ static size_t cache_bytes(unsigned level)
         if (read_line(path, words, sizeof words))
             kib = strtoul(words, NULL, 10);
     }
-    return kib > 0 ? kib * 1024 : cpu_cache_bytes(level);
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
+    const long bytes = sysconf(names[level - 1]);
+    return kib > 0 ? kib * 1024 : bytes > 0 ? (size_t)bytes : 0;
 }
 
 static size_t memory_bytes(size_t last_cache)
@@ -200,8 +204,9 @@ enum err_code machine_measure(struct machine *out, unsigned threads, struct err 
 
 void machine_print(const struct machine *machine, FILE *file)
 {
+    static const char *const isas[] = {"sse2", "avx2", "avx512", "avx512-vnni"};
     fprintf(file, "## Machine\n%s, %s, %u threads, load average before: %.1f\n", machine->cpu,
-            cpu_isa(), machine->threads, machine->load);
+            isas[cpu_level()], machine->threads, machine->load);
     for (unsigned type = 0; type < PEAK_LOOPS; type++)
         if (machine->peak[type].name != NULL)
             fprintf(file, "peak %-4s  %-15s %8.1f Gop/s a thread  %8.1f together\n",

@@ -247,16 +247,6 @@ const float *network_logits(const struct network *network)
     return network->head.logits[0].x;
 }
 
-const float *network_features(const struct network *network)
-{
-    return network->head.features.x;
-}
-
-double network_attention_penalty(const struct network *network)
-{
-    return network->penalty;
-}
-
 float *network_gradient(struct network *network)
 {
     return network->gradient;

@@ -41,7 +41,7 @@ struct network_options {
     enum precision precision; /* of the blocks' linear layers: f32 or bf16 */
     unsigned tokens_max;      /* of a micro-batch */
     float hidden_dropout, attention_dropout;
-    float entropy, sparsity; /* attention_train.h; averaged, see network_attention_penalty */
+    float entropy, sparsity; /* attention_train.h; averaged, see network_state.h */
     unsigned frozen_depth;   /* gradients are neither computed nor needed for depths below it */
 };
 
@@ -86,16 +86,9 @@ struct network_judge {
  * `learns` network_backward must follow. */
 void network_words(struct network *network, const struct network_judge *judge, bool learns);
 
-/* The classifier's input in the last forward pass, before dropout: [rows, spec_features]. It is the
- * class token after the final norm or the pooler, or the mean of the patches, or both. NULL for
- * MLM and tags. */
-const float *network_features(const struct network *network);
 /* The input of a block's query and key projections in the last forward pass: [tokens, D], rows
  * *stride apart. */
 const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride);
-/* The regulariser's value in the last forward pass: the mean over layers of its mean over the heads
- * and queries of a layer (the last layer has only the kept queries). */
-double network_attention_penalty(const struct network *network);
 
 /* gradient += dL/dvalues for the last forward pass (training), from dL/dlogits in its shape; of a
  * pair the judge has left them, and dlogits is NULL. The regulariser's part is weighted with

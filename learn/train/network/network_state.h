@@ -183,7 +183,7 @@ struct network {
     unsigned *places;      /* [T] images: index in the sequence; texts: row of the position table */
     bool dropping;
     uint64_t dropout;
-    double penalty;
+    double penalty; /* mean over layers of a layer's mean over its heads and (kept) queries */
 
     struct network_linear patch;
     struct network_norm embedding_norm;

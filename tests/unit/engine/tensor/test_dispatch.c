@@ -45,17 +45,6 @@ unsigned cpu_quota_limit(const char *root)
     return 1;
 }
 
-size_t cpu_cache_bytes(unsigned level)
-{
-    (void)level;
-    return 0;
-}
-
-const char *cpu_isa(void)
-{
-    return "any";
-}
-
 START_TEST(kernels_are_the_widest_that_the_processor_runs)
 {
     static const struct {

@@ -8,6 +8,7 @@
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/conclude.h"
 #include "learn/train/loop/run.h"
+#include "learn/train/network/network_state.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
@@ -436,7 +437,7 @@ START_TEST(conclude_fits_ood_on_every_second_input_of_many)
     struct network_batch batch = {.inputs = run.loader.listed, .rows = 4};
     network_repack(run.learner.network, run.learner.best);
     network_forward(run.learner.network, &batch);
-    const float *features = network_features(run.learner.network);
+    const float *features = run.learner.network->head.features.x;
     for (unsigned d = 0; d < 16; d++)
         ck_assert_double_eq_tol(
             spec.policy.ood.mean[d],

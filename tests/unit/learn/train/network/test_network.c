@@ -3,7 +3,7 @@
  * The models are tiny and their weights large (deviation 0.26), so that the gradients of every
  * tensor are of the order of one. A difference is then off by 4e-4 at most, fp32's noise over the
  * step (measured over all tensors); the error of the step itself is far below. */
-#include "learn/train/network/network.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/base/rng.h"
 #include "learn/train/network/network_rows.h"
@@ -303,7 +303,7 @@ static double loss_of(struct tiny *tiny)
     network_repack(tiny->network, tiny->parameters.values);
     network_forward(tiny->network, &tiny->batch);
     const float *logits = network_logits(tiny->network);
-    double loss = network_attention_penalty(tiny->network) * SHARE_PERCENT / 100;
+    double loss = tiny->network->penalty * SHARE_PERCENT / 100;
     for (size_t i = 0; i < tiny->logit_count; i++)
         loss += (double)tiny->dlogits[i] * logits[i];
     return loss;
@@ -469,11 +469,11 @@ START_TEST(network_gradients_are_the_same_bits_for_any_pool)
         options.precision = i < CHOICES ? PRECISION_F32 : PRECISION_BF16;
         tiny_open(&tiny, &wide, &options);
         float *alone = copy_gradient(&tiny);
-        double penalty = network_attention_penalty(tiny.network);
+        double penalty = tiny.network->penalty;
         for (options.threads = 2; options.threads <= 3; options.threads++) {
             tiny_open_network(&tiny, &options);
             ck_assert_mem_eq(gradient_of(&tiny), alone, tiny.parameters.numbers * sizeof *alone);
-            ck_assert_double_eq(network_attention_penalty(tiny.network), penalty);
+            ck_assert_double_eq(tiny.network->penalty, penalty);
         }
         free(alone);
         tiny_close(&tiny);
@@ -725,8 +725,7 @@ START_TEST(network_penalty_of_even_attention_is_the_entropy_of_even_weights)
         all += tiny.inputs[r].tokens * log(tiny.inputs[r].tokens);
         tokens += tiny.inputs[r].tokens;
     }
-    ck_assert_double_eq_tol(network_attention_penalty(tiny.network), (kept + all / tokens) / 2,
-                            1e-5);
+    ck_assert_double_eq_tol(tiny.network->penalty, (kept + all / tokens) / 2, 1e-5);
     tiny_close(&tiny);
 }
 END_TEST

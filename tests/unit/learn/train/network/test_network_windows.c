@@ -1,7 +1,7 @@
 /* A text in windows, in training: its logits are the engine's, and its gradients those of its
  * windows alone where they add up, or a directional derivative's. */
 #include "engine/engine.h"
-#include "learn/train/network/network.h"
+#include "learn/train/network/network_state.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
 #include "tests/support/sources.h"
@@ -107,7 +107,7 @@ START_TEST(logits_and_features_of_windows_are_the_engines)
     ck_assert(!engine_session_open(&session, f.model, IDS_MAX, 1, &f.err));
     run_logits(session, (const struct engine_input *[]){&f.text, &f.parts[WINDOWS - 1]}, 2,
                (float *[]){logits[0], logits[1]});
-    const float *found = forward_both(&f), *features = network_features(f.network);
+    const float *found = forward_both(&f), *features = f.network->head.features.x;
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_double_lt(numbers_relative_difference(found + i * f.spec.label_count, logits[i],
                                                         f.spec.label_count),
