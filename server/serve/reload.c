@@ -5,6 +5,7 @@
 #include "server/http/tls.h"
 #include "server/observe/log.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
@@ -161,7 +162,7 @@ static enum err_code take_index(struct reload *reload, const char *path, struct 
     const struct snapshot *old = reload->old;
     const struct served_model *model = reload->next->models[reload->next->model_count - 1];
     struct served_index *index = NULL;
-    const uint64_t stamp = reload->keeps_models ? 0 : served_index_stamp(path);
+    const uint64_t stamp = reload->keeps_models ? 0 : served_model_file_stamp(AT_FDCWD, path);
     for (unsigned i = 0; i < old->model_count && index == NULL; i++)
         if (old->indexes[i] != NULL && strcmp(old->indexes[i]->path, path) == 0 &&
             (reload->keeps_models || old->indexes[i]->stamp == stamp))

@@ -1,28 +1,11 @@
 #include "server/serve/served_index.h"
 
 #include "engine/base/clock.h"
-#include "engine/base/rng.h"
 #include "server/observe/log.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-uint64_t served_index_stamp(const char *path)
-{
-    struct stat file;
-    uint64_t stamp = 1;
-    if (stat(path, &file) != 0)
-        return 0;
-    const uint64_t parts[] = {
-        (uint64_t)file.st_size,        (uint64_t)file.st_ino,
-        (uint64_t)file.st_mtim.tv_sec, (uint64_t)file.st_mtim.tv_nsec,
-        (uint64_t)file.st_ctim.tv_sec, (uint64_t)file.st_ctim.tv_nsec,
-    };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        stamp = rng_mix(stamp + parts[i]);
-    return stamp;
-}
 
 enum err_code served_index_check(const struct served_index *index, const struct served_model *model,
                                  struct err *err)
@@ -43,7 +26,7 @@ enum err_code served_index_open(struct served_index **out, const char *path,
                                 const struct served_model *model, struct memory *memory,
                                 struct err *err)
 {
-    const uint64_t start = clock_now_ns(), stamp = served_index_stamp(path);
+    const uint64_t start = clock_now_ns(), stamp = served_model_file_stamp(AT_FDCWD, path);
     struct index_info info;
     *out = NULL;
     if (index_measure(&info, path, err))

@@ -38,7 +38,4 @@ enum err_code served_index_check(const struct served_index *index, const struct 
 void served_index_acquire(struct served_index *index);
 void served_index_release(struct served_index *index);
 
-/* Another number when the file was written or exchanged. 0: it cannot be read. */
-uint64_t served_index_stamp(const char *path);
-
 #endif

@@ -26,13 +26,13 @@
 
 /* ---- the directory ---- */
 
-static uint64_t file_stamp(int dir, const char *name)
+uint64_t served_model_file_stamp(int dir, const char *path)
 {
     struct stat file;
     uint64_t stamp = 1;
-    for (const char *c = name; *c != '\0'; c++)
+    for (const char *c = path; *c != '\0'; c++)
         stamp = rng_mix(stamp + (unsigned char)*c);
-    if (fstatat(dir, name, &file, 0) != 0 || S_ISDIR(file.st_mode))
+    if (fstatat(dir, path, &file, 0) != 0 || S_ISDIR(file.st_mode))
         return 0;
     const uint64_t parts[] = {
         (uint64_t)file.st_size,        (uint64_t)file.st_ino,
@@ -55,7 +55,7 @@ static uint64_t dir_stamp(const char *dir, unsigned depth)
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         char path[PATH_MAX];
         struct err ignored = {0};
-        stamp += file_stamp(dirfd(entries), entry->d_name);
+        stamp += served_model_file_stamp(dirfd(entries), entry->d_name);
         if (depth == 0 || entry->d_name[0] == '.' || file_path(path, dir, entry->d_name, &ignored))
             continue;
         const uint64_t inner = dir_stamp(path, depth - 1); /* 1: it is empty; 0: no directory */
@@ -298,13 +298,21 @@ static void destroy(struct served_model *model)
     free(model);
 }
 
-/* Each is read by a thread, and those that it starts, on the processors that will compute with it:
- * its memory is then that of their node. */
-static enum err_code open_copies(struct served_model *model,
-                                 const struct served_model_options *options,
-                                 const struct engine_options *how, struct err *err)
+static enum err_code load(struct served_model *model, const struct served_model_options *options,
+                          struct err *err)
 {
-    struct engine_options like = *how;
+    const struct engine_options how = {.linear_backend = options->linear_backend,
+                                       .dtype = options->dtype,
+                                       .writes_texts = true,
+                                       .takes_uncalibrated = options->takes_uncalibrated};
+    uint64_t start = clock_now_ns();
+    if (model->name == NULL || model->dir == NULL || model->sessions == NULL ||
+        model->copies == NULL)
+        return err_no_memory(err, sizeof *model);
+    model->stamp = served_model_stamp(model->dir);
+    /* Each is read by a thread, and those that it starts, on the processors that will compute
+     * with it: its memory is then that of their node. */
+    struct engine_options like = how;
     for (unsigned i = 0; i < options->plan->copies && err->code == ERR_OK; i++) {
         struct affinity affinity = {0};
         /* the processors of all pools that read the copy */
@@ -318,22 +326,7 @@ static enum err_code open_copies(struct served_model *model,
         affinity_leave(&affinity);
     }
     model->engine = model->copies[0];
-    return err->code;
-}
-
-static enum err_code load(struct served_model *model, const struct served_model_options *options,
-                          struct err *err)
-{
-    const struct engine_options how = {.linear_backend = options->linear_backend,
-                                       .dtype = options->dtype,
-                                       .writes_texts = true,
-                                       .takes_uncalibrated = options->takes_uncalibrated};
-    uint64_t start = clock_now_ns();
-    if (model->name == NULL || model->dir == NULL || model->sessions == NULL ||
-        model->copies == NULL)
-        return err_no_memory(err, sizeof *model);
-    model->stamp = served_model_stamp(model->dir);
-    if (open_copies(model, options, &how, err))
+    if (err->code != ERR_OK)
         return err->code;
     model->info = engine_describe(model->engine);
     if (open_sessions(model, options, err) ||

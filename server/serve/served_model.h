@@ -122,5 +122,7 @@ const char *served_model_digest(const struct served_model *model);
  * it, as one number: another one when any of them was written, exchanged, added or removed. 0: it
  * cannot be read. */
 uint64_t served_model_stamp(const char *dir);
+/* The same of one file, whose path begins at the directory that `dir` has open, or at AT_FDCWD. */
+uint64_t served_model_file_stamp(int dir, const char *path);
 
 #endif
