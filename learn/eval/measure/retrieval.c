@@ -1,5 +1,6 @@
 #include "learn/eval/measure/retrieval.h"
 
+#include "engine/tensor/dot.h"
 #include "learn/data/number_label.h"
 #include "learn/eval/measure/number_errors.h"
 #include "learn/eval/measure/text_groups.h"
@@ -126,22 +127,6 @@ void retrieval_close(struct retrieval *retrieval)
 
 /* ---- similarity ---- */
 
-/* The dot product, in sums that the compiler keeps in vectors. */
-static float product(const float *a, const float *b, size_t n)
-{
-    enum { LANES = 16 };
-    float sums[LANES] = {0}, total = 0;
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t l = 0; l < LANES; l++)
-            sums[l] += a[i + l] * b[i + l];
-    for (; i < n; i++)
-        total += a[i] * b[i];
-    for (size_t l = 0; l < LANES; l++)
-        total += sums[l];
-    return total;
-}
-
 /* Larger is closer; minus infinity where one of the two has no vector. */
 static float similarity(const struct retrieval *retrieval, size_t a, size_t b)
 {
@@ -153,7 +138,7 @@ static float similarity(const struct retrieval *retrieval, size_t a, size_t b)
     if (evaluation->problems[a] != NULL || evaluation->problems[b] != NULL)
         return -INFINITY;
     if (strcmp(name, "cosine") == 0 || strcmp(name, "dot") == 0)
-        return product(x, y, width);
+        return dot(x, y, width);
     for (size_t i = 0; i < width; i++) {
         const double d = (double)x[i] - (double)y[i];
         sum += strcmp(name, "euclidean") == 0 ? d * d : fabs(d);
