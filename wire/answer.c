@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An object under construction. */
+/* An object or an array under construction. */
 struct builder {
-    json_t *object;
+    json_t *json;
     bool failed;
 };
 
@@ -33,27 +33,35 @@ struct ranked {
 static struct builder build(void)
 {
     json_t *object = json_object();
-    return (struct builder){.object = object, .failed = object == NULL};
+    return (struct builder){.json = object, .failed = object == NULL};
+}
+
+static struct builder build_array(void)
+{
+    json_t *array = json_array();
+    return (struct builder){.json = array, .failed = array == NULL};
 }
 
 /* Takes ownership of the value. */
-static void add(struct builder *builder, const char *key, json_t *value)
+static void add(struct builder *object, const char *key, json_t *value)
 {
-    if (json_object_set_new_nocheck(builder->object, key, value) != 0)
-        builder->failed = true;
+    if (json_object_set_new_nocheck(object->json, key, value) != 0)
+        object->failed = true;
 }
 
-static json_t *whole(json_t *object, bool failed)
+/* Takes ownership of the value. */
+static void append(struct builder *array, json_t *value)
 {
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    if (json_array_append_new(array->json, value) != 0)
+        array->failed = true;
 }
 
 static json_t *built(const struct builder *builder)
 {
-    return whole(builder->object, builder->failed);
+    if (!builder->failed)
+        return builder->json;
+    json_decref(builder->json);
+    return NULL;
 }
 
 static json_t *text_or_null(const char *text)
@@ -94,27 +102,25 @@ static json_t *scored_label(const struct answer *answer, unsigned index)
 /* The usual request wants one label and needs no sorting. */
 static json_t *best_prediction(const struct answer *answer)
 {
-    json_t *rows = json_array();
-    if (json_array_append_new(rows, scored_label(answer, answer->result.label)) == 0)
-        return rows;
-    json_decref(rows);
-    return NULL;
+    struct builder rows = build_array();
+    append(&rows, scored_label(answer, answer->result.label));
+    return built(&rows);
 }
 
 static json_t *sorted_predictions(const struct answer *answer, unsigned rows_max)
 {
     unsigned count = answer->info->label_count;
     struct ranked *ranked = calloc(count, sizeof *ranked);
-    json_t *rows = ranked != NULL ? json_array() : NULL;
-    bool failed = rows == NULL;
-    for (unsigned i = 0; !failed && i < count; i++)
+    struct builder rows = build_array();
+    rows.failed = rows.failed || ranked == NULL;
+    for (unsigned i = 0; !rows.failed && i < count; i++)
         ranked[i] = (struct ranked){.score = answer->result.scores[i], .index = i};
-    if (!failed)
+    if (!rows.failed)
         qsort(ranked, count, sizeof *ranked, compare_ranked);
-    for (unsigned i = 0; !failed && i < rows_max; i++)
-        failed = json_array_append_new(rows, scored_label(answer, ranked[i].index)) != 0;
+    for (unsigned i = 0; !rows.failed && i < rows_max; i++)
+        append(&rows, scored_label(answer, ranked[i].index));
     free(ranked);
-    return whole(rows, failed);
+    return built(&rows);
 }
 
 /* The same of a text that was written. */
@@ -175,50 +181,42 @@ static json_t *reason_of(const struct answer *answer)
 
 /* ---- an explanation ---- */
 
-static void append(json_t *array, bool *failed, json_t *value)
-{
-    *failed = json_array_append_new(array, value) != 0 || *failed;
-}
-
 static json_t *excerpts(const struct excerpt *list, unsigned count, const char *measure)
 {
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < count; i++) {
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < count; i++) {
         struct builder part = build();
         add(&part, "start", json_integer(list[i].start));
         add(&part, "end", json_integer(list[i].end));
         add(&part, measure, json_real((double)list[i].relevance));
         if (list[i].of_pair)
             add(&part, "of", json_string_nocheck("text_pair"));
-        append(array, &failed, built(&part));
+        append(&array, built(&part));
     }
-    return whole(array, failed);
+    return built(&array);
 }
 
 static json_t *reals(const float *numbers, size_t count)
 {
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (size_t i = 0; !failed && i < count; i++)
-        append(array, &failed, json_real((double)numbers[i]));
-    return whole(array, failed);
+    struct builder array = build_array();
+    for (size_t i = 0; !array.failed && i < count; i++)
+        append(&array, json_real((double)numbers[i]));
+    return built(&array);
 }
 
 static json_t *boxes(const struct patch_box *list, unsigned count)
 {
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < count; i++) {
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < count; i++) {
         struct builder box = build();
         add(&box, "left", json_integer(list[i].left));
         add(&box, "top", json_integer(list[i].top));
         add(&box, "width", json_integer(list[i].right - list[i].left));
         add(&box, "height", json_integer(list[i].bottom - list[i].top));
         add(&box, "relevance", json_real((double)list[i].relevance));
-        append(array, &failed, built(&box));
+        append(&array, built(&box));
     }
-    return whole(array, failed);
+    return built(&array);
 }
 
 static json_t *explanation_of(const struct answer *answer)
@@ -253,22 +251,20 @@ static json_t *explanation_of(const struct answer *answer)
  * attention_stats. */
 static json_t *per_head(const struct explanation *explanation, size_t at)
 {
-    json_t *layers = json_array();
-    bool failed = layers == NULL;
-    for (unsigned l = 0; !failed && l < explanation->layers; l++) {
+    struct builder layers = build_array();
+    for (unsigned l = 0; !layers.failed && l < explanation->layers; l++) {
         const char *number =
             (const char *)(explanation->stats + (size_t)l * explanation->heads) + at;
         const unsigned *left = explanation->heads_left;
         unsigned count = left != NULL ? left[l] : explanation->heads;
-        json_t *heads = json_array();
-        failed = heads == NULL;
-        for (unsigned h = 0; !failed && h < count; h++) {
-            append(heads, &failed, json_real((double)*(const float *)(const void *)number));
+        struct builder heads = build_array();
+        for (unsigned h = 0; !heads.failed && h < count; h++) {
+            append(&heads, json_real((double)*(const float *)(const void *)number));
             number += sizeof *explanation->stats;
         }
-        append(layers, &failed, heads);
+        append(&layers, built(&heads));
     }
-    return whole(layers, failed);
+    return built(&layers);
 }
 
 static json_t *stats_of(const struct explanation *explanation)
@@ -296,17 +292,12 @@ static json_t *vector_json(const struct answer *answer, const float *vector, uns
         free(text);
         return string;
     }
-    json_t *array = json_array();
-    bool ok = array != NULL;
-    for (unsigned i = 0; ok && i < count; i++)
-        ok = json_array_append_new(
-                 array, form->encoding == VECTOR_FLOAT
-                            ? json_real((double)vector[i])
-                            : json_integer(vector_form_integer(form, info, vector, i))) == 0;
-    if (ok)
-        return array;
-    json_decref(array);
-    return NULL;
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < count; i++)
+        append(&array, form->encoding == VECTOR_FLOAT
+                           ? json_real((double)vector[i])
+                           : json_integer(vector_form_integer(form, info, vector, i)));
+    return built(&array);
 }
 
 static json_t *chunks_of(const struct answer *answer)
@@ -314,9 +305,8 @@ static json_t *chunks_of(const struct answer *answer)
     const struct engine_input *input = answer->input;
     const unsigned count =
         input->has_lines ? vector_form_count(&answer->vector, answer->info) : input->row_size;
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < input->part_count; i++) {
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < input->part_count; i++) {
         const struct input_part *part = &input->parts[i];
         const bool is_of_text = input->has_lines || part->stop > 0;
         const float *vector = answer->result.rows + (size_t)i * input->row_size;
@@ -325,9 +315,9 @@ static json_t *chunks_of(const struct answer *answer)
         add(&out, "end", is_of_text ? json_integer(part->stop) : json_null());
         add(&out, "embedding",
             part->end > part->first ? vector_json(answer, vector, count) : json_null());
-        append(array, &failed, built(&out));
+        append(&array, built(&out));
     }
-    return whole(array, failed);
+    return built(&array);
 }
 
 /* The number of a regression; of one with several a member for each, by its name. */
@@ -383,20 +373,18 @@ static void add_answers(struct builder *reply, const struct answer *answer)
     add(reply, "answer", count > 0 ? extract_of(answer, extraction->found) : json_null());
     if (extraction->options.top == 1)
         return;
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < count; i++)
-        append(array, &failed, extract_of(answer, &extraction->found[i]));
-    add(reply, "answers", whole(array, failed));
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < count; i++)
+        append(&array, extract_of(answer, &extraction->found[i]));
+    add(reply, "answers", built(&array));
 }
 
 static json_t *spans_of(const struct answer *answer)
 {
-    json_t *array = json_array();
-    bool failed = array == NULL;
+    struct builder array = build_array();
     uint32_t at = 0;
     size_t byte = 0;
-    for (unsigned i = 0; !failed && i < answer->result.span_count; i++) {
+    for (unsigned i = 0; !array.failed && i < answer->result.span_count; i++) {
         const struct span *span = &answer->result.spans[i];
         struct builder out = build();
         add(&out, "label", json_string(span->name));
@@ -404,9 +392,9 @@ static json_t *spans_of(const struct answer *answer)
         add(&out, "start", json_integer(span->start));
         add(&out, "end", json_integer(span->end));
         add(&out, "text", part_of(answer, &at, &byte, span->start, span->end));
-        append(array, &failed, built(&out));
+        append(&array, built(&out));
     }
-    return whole(array, failed);
+    return built(&array);
 }
 
 static json_t *token_text(const struct engine_info *info, unsigned id)
@@ -420,54 +408,52 @@ static json_t *best_tokens(const struct engine_info *info, const float *logits, 
 {
     const unsigned count = info->vocab_size, most = top_k == 0 || top_k > count ? count : top_k;
     struct ranked *ranked = calloc(count, sizeof *ranked);
-    json_t *rows = ranked != NULL ? json_array() : NULL;
-    bool failed = rows == NULL;
+    struct builder rows = build_array();
+    rows.failed = rows.failed || ranked == NULL;
     double sum = 0;
-    for (unsigned i = 0; !failed && i < count; i++)
+    for (unsigned i = 0; !rows.failed && i < count; i++)
         ranked[i] = (struct ranked){.score = logits[i], .index = i};
-    if (!failed)
+    if (!rows.failed)
         qsort(ranked, count, sizeof *ranked, compare_ranked);
-    for (unsigned i = 0; !failed && i < count; i++)
+    for (unsigned i = 0; !rows.failed && i < count; i++)
         sum += exp((double)ranked[i].score - (double)ranked[0].score);
-    for (unsigned i = 0; !failed && i < most; i++) {
+    for (unsigned i = 0; !rows.failed && i < most; i++) {
         struct builder row = build();
         add(&row, "token", json_integer(ranked[i].index));
         add(&row, "text", token_text(info, ranked[i].index));
         add(&row, "score",
             json_real(
                 (double)(float)(exp((double)ranked[i].score - (double)ranked[0].score) / sum)));
-        append(rows, &failed, built(&row));
+        append(&rows, built(&row));
     }
     free(ranked);
-    return whole(rows, failed);
+    return built(&rows);
 }
 
 static json_t *filled(const struct answer *answer, unsigned top_k)
 {
-    json_t *masks = json_array();
-    bool failed = masks == NULL;
-    for (unsigned i = 0; !failed && i < answer->result.row_count; i++)
-        append(masks, &failed,
+    struct builder masks = build_array();
+    for (unsigned i = 0; !masks.failed && i < answer->result.row_count; i++)
+        append(&masks,
                best_tokens(answer->info, answer->result.rows + (size_t)i * answer->info->row_size,
                            top_k));
-    return whole(masks, failed);
+    return built(&masks);
 }
 
 /* The entries of the vocabulary that have a weight, by their index. */
 static json_t *weights_of(const struct answer *answer)
 {
-    json_t *rows = json_array();
-    bool failed = rows == NULL;
-    for (unsigned i = 0; !failed && i < answer->info->row_size; i++) {
+    struct builder rows = build_array();
+    for (unsigned i = 0; !rows.failed && i < answer->info->row_size; i++) {
         if (!(answer->result.rows[i] > 0))
             continue;
         struct builder row = build();
         add(&row, "index", json_integer(i));
         add(&row, "value", json_real((double)answer->result.rows[i]));
         add(&row, "token", token_text(answer->info, i));
-        append(rows, &failed, built(&row));
+        append(&rows, built(&row));
     }
-    return whole(rows, failed);
+    return built(&rows);
 }
 
 static void add_judgement(struct builder *reply, const struct answer *answer)
@@ -488,16 +474,15 @@ static json_t *alignment_of(const struct explanation *explanation)
     const size_t sources = explanation->words != NULL
                                ? explanation->word_count
                                : (size_t)explanation->view.rows * explanation->view.columns;
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < explanation->aligned_count; i++) {
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < explanation->aligned_count; i++) {
         const struct aligned_token *token = &explanation->aligned[i];
         struct builder out = build();
         add(&out, "text", json_stringn(token->text, token->len));
         add(&out, "weights", reals(token->weights, sources));
-        append(array, &failed, built(&out));
+        append(&array, built(&out));
     }
-    return whole(array, failed);
+    return built(&array);
 }
 
 /* A text that was written, as {"output", "score"}. */
@@ -521,16 +506,16 @@ static void add_texts(struct builder *reply, const struct answer *answer)
         add_judgement(reply, answer);
         return;
     }
-    json_t *others = result->text_count > 1 ? json_array() : NULL;
-    bool failed = result->text_count > 1 && others == NULL;
     add(reply, "output", json_stringn(result->texts[0].text, result->texts[0].len));
     add(reply, "score", json_real((double)result->texts[0].score));
     add(reply, "confidence", json_real((double)result->texts[0].confidence));
     add_judgement(reply, answer);
-    for (unsigned i = 1; !failed && i < result->text_count; i++)
-        append(others, &failed, written(&result->texts[i]));
-    if (result->text_count > 1)
-        add(reply, "alternatives", whole(others, failed));
+    if (result->text_count > 1) {
+        struct builder others = build_array();
+        for (unsigned i = 1; !others.failed && i < result->text_count; i++)
+            append(&others, written(&result->texts[i]));
+        add(reply, "alternatives", built(&others));
+    }
     if (answer->explanation != NULL)
         add(reply, "alignment", alignment_of(answer->explanation));
 }
@@ -593,18 +578,17 @@ static json_t *text_or_none(const char *text)
 
 static json_t *neighbours_of(const struct answer_neighbours *neighbours)
 {
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < neighbours->count; i++) {
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < neighbours->count; i++) {
         const struct answer_neighbour *neighbour = &neighbours->items[i];
         struct builder row = build();
         add(&row, "id", json_string(neighbour->id));
         add(&row, "label", text_or_none(neighbour->label));
         add(&row, "score", json_real((double)neighbour->score));
         add(&row, "source", text_or_none(neighbour->source));
-        append(array, &failed, built(&row));
+        append(&array, built(&row));
     }
-    return whole(array, failed);
+    return built(&array);
 }
 
 struct json_t *answer_similar(const struct answer_neighbours *neighbours)
@@ -650,11 +634,10 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 
 static json_t *texts(const char *const *list, unsigned count)
 {
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < count; i++)
-        failed = json_array_append_new(array, json_string(list[i])) != 0;
-    return whole(array, failed);
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < count; i++)
+        append(&array, json_string(list[i]));
+    return built(&array);
 }
 
 static void add_count(struct builder *builder, const char *key, size_t count)
@@ -850,21 +833,19 @@ bool answer_add_reals(struct json_t *answer, const char *key, const float *numbe
 bool answer_add_rows(struct json_t *answer, const char *key, const float *rows, unsigned count,
                      unsigned size)
 {
-    json_t *array = json_array();
-    bool failed = array == NULL;
-    for (unsigned i = 0; !failed && i < count; i++)
-        append(array, &failed, reals(rows + (size_t)i * size, size));
-    return json_object_set_new(answer, key, whole(array, failed)) == 0;
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < count; i++)
+        append(&array, reals(rows + (size_t)i * size, size));
+    return json_object_set_new(answer, key, built(&array)) == 0;
 }
 
 bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,
                          unsigned count)
 {
-    json_t *array = json_array();
-    bool ok = array != NULL;
-    for (unsigned i = 0; ok && i < count; i++)
-        ok = json_array_append_new(array, json_integer(numbers[i])) == 0;
-    return json_object_set_new(answer, key, array) == 0 && ok;
+    struct builder array = build_array();
+    for (unsigned i = 0; !array.failed && i < count; i++)
+        append(&array, json_integer(numbers[i]));
+    return json_object_set_new(answer, key, built(&array)) == 0;
 }
 
 /* jansson 2.14 does not check whether a key was written (doc_edit.c); ferror does. */

@@ -117,10 +117,7 @@ const char *codec_encode_models(const struct model_row *rows, unsigned count, st
     for (unsigned i = 0; i < count; i++)
         failed |= json_array_append_new(array, row_json(&rows[i]));
     failed |= codec_add(reply, "models", array);
-    if (!failed)
-        return codec_finish(reply, "", arena, len);
-    json_decref(reply);
-    return NULL;
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
 }
 
 const char *codec_encode_model(const struct model_row *row, struct arena *arena, size_t *len)
@@ -147,8 +144,5 @@ const char *codec_encode_reload(const struct reload_result *result, struct arena
     failed |= codec_add(reply, "changed", texts(result->changed, result->changed_count));
     if (result->restart_count > 0)
         failed |= codec_add(reply, "restart", texts(result->restart, result->restart_count));
-    if (!failed)
-        return codec_finish(reply, "", arena, len);
-    json_decref(reply);
-    return NULL;
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
 }
