@@ -49,7 +49,7 @@ static void tile_int8(int32_t *sums, const uint8_t *a, size_t row_stride, size_t
                         (a[g * group_stride + e] - 128) * panel[4 * (g * GEMM_COLUMNS + c) + e];
 }
 
-#define TILES(type)                                                                                \
+#define TILES(type, precision_, variable)                                                          \
     static void rows_##type(void *sums, const void *a, size_t a_stride, const void *panel,         \
                             size_t groups, const struct gemm_ahead *ahead, unsigned rows,          \
                             bool accumulate)                                                       \
@@ -67,30 +67,15 @@ static void tile_int8(int32_t *sums, const uint8_t *a, size_t row_stride, size_t
         if (!accumulate)                                                                           \
             memset(sums, 0, rows *GEMM_COLUMNS * sizeof(float));                                   \
         tile_##type(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, rows);                     \
-    }
+    }                                                                                              \
+    const struct gemm variable = {.name = "generic",                                               \
+                                  .precision = precision_,                                         \
+                                  .rows_max = ROWS,                                                \
+                                  .group_unit = 1,                                                 \
+                                  .groups_max = 768,                                               \
+                                  .tile = rows_##type,                                             \
+                                  .tile_columns = columns_##type};
 
-TILES(f32)
-TILES(bf16)
-TILES(int8)
-
-const struct gemm gemm_generic = {.name = "generic",
-                                  .precision = PRECISION_F32,
-                                  .rows_max = ROWS,
-                                  .group_unit = 1,
-                                  .groups_max = 768,
-                                  .tile = rows_f32,
-                                  .tile_columns = columns_f32};
-const struct gemm gemm_generic_bf16 = {.name = "generic",
-                                       .precision = PRECISION_BF16,
-                                       .rows_max = ROWS,
-                                       .group_unit = 1,
-                                       .groups_max = 768,
-                                       .tile = rows_bf16,
-                                       .tile_columns = columns_bf16};
-const struct gemm gemm_generic_int8 = {.name = "generic",
-                                       .precision = PRECISION_INT8,
-                                       .rows_max = ROWS,
-                                       .group_unit = 1,
-                                       .groups_max = 768,
-                                       .tile = rows_int8,
-                                       .tile_columns = columns_int8};
+TILES(f32, PRECISION_F32, gemm_generic)
+TILES(bf16, PRECISION_BF16, gemm_generic_bf16)
+TILES(int8, PRECISION_INT8, gemm_generic_int8)
