@@ -23,39 +23,25 @@ static const char inputs_key[] = "inputs", split_name[] = "split.jsonl";
 
 /* ---- identity of a run ---- */
 
-/* Sets the fingerprint: a hash of the options and of every input's name and label. */
-static enum err_code take_fingerprint(struct run *run, struct err *err)
+/* A hash of every input's name and label, behind the options if they are to be in it, else each
+ * with the input's digest. */
+static enum err_code hash_run(const struct run *run, bool has_options, char out[SHA256_HEX_BYTES],
+                              struct err *err)
 {
     struct memory_file text;
     if (memory_file_open(&text, err))
         return err->code;
-    train_options_print(run->options, text.stream);
+    if (has_options)
+        train_options_print(run->options, text.stream);
     for (unsigned i = 0; i < 2; i++)
         for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
             const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
             fprintf(text.stream, "%s\n", item->name);
             dataset_print_answer(item, text.stream);
             fputc('\n', text.stream);
-        }
-    if (!memory_file_close(&text, err))
-        sha256_hex(text.bytes, text.len, run->fingerprint);
-    free(text.bytes);
-    return err->code;
-}
-
-/* Computes a hash of every input's name, label and digest. */
-static enum err_code hash_inputs(const struct run *run, char out[SHA256_HEX_BYTES], struct err *err)
-{
-    struct memory_file text;
-    if (memory_file_open(&text, err))
-        return err->code;
-    for (unsigned i = 0; i < 2; i++)
-        for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
-            const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
-            fprintf(text.stream, "%s\n", item->name);
-            dataset_print_answer(item, text.stream);
-            fprintf(text.stream, "\n%016llx\n",
-                    (unsigned long long)samples_digest(run->corpus.parts[i].samples, k));
+            if (!has_options)
+                fprintf(text.stream, "%016llx\n",
+                        (unsigned long long)samples_digest(run->corpus.parts[i].samples, k));
         }
     if (!memory_file_close(&text, err))
         sha256_hex(text.bytes, text.len, out);
@@ -68,7 +54,7 @@ static enum err_code take_lines(struct run *run, struct err *err)
 {
     char inputs[SHA256_HEX_BYTES];
     struct memory_file text;
-    if (hash_inputs(run, inputs, err) || memory_file_open(&text, err))
+    if (hash_run(run, false, inputs, err) || memory_file_open(&text, err))
         return err->code;
     train_options_print_all(run->options, text.stream);
     fprintf(text.stream, "%s=%s\n", inputs_key, inputs);
@@ -214,7 +200,7 @@ enum err_code run_output_open(struct run *run, struct err *err)
 {
     const char *dir = run->options->out;
     char split[PATH_MAX];
-    if (take_fingerprint(run, err) || take_lines(run, err))
+    if (hash_run(run, true, run->fingerprint, err) || take_lines(run, err))
         return err->code;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return err_set(err, ERR_IO, "cannot make %s: %s", dir, strerror(errno));
