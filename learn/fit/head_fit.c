@@ -23,16 +23,11 @@ struct head_products {
     struct arena arena;
 };
 
-static size_t padded(size_t number)
-{
-    return (number + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
-}
-
 enum err_code head_products_open(struct head_products **out, const float *rows, size_t count,
                                  unsigned width, struct err *err)
 {
     const struct gemm *gemm = gemm_best(PRECISION_F32);
-    const size_t numbers = padded(count) * padded(width);
+    const size_t numbers = gemm_padded(count) * gemm_padded(width);
     struct head_products *products = *out = calloc(1, sizeof *products);
     struct thread_pool *pool;
     if (products == NULL)

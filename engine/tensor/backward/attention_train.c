@@ -63,11 +63,6 @@ static size_t groups_of(const struct work *work, size_t n)
 
 /* ---- scratch ---- */
 
-static size_t padded(size_t columns)
-{
-    return (columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
-}
-
 static size_t row_stride(size_t columns)
 {
     return operand_stride(columns, sizeof(float)) / sizeof(float);
@@ -83,7 +78,8 @@ static size_t rounded_floats(size_t n, size_t d)
 size_t attention_train_scratch(size_t queries_max, size_t tokens_max, size_t d)
 {
     size_t block = GEMM_ROWS_MAX * (GEMM_COLUMNS + row_stride(d) + 3 * row_stride(tokens_max));
-    size_t panels = 2 * d * padded(tokens_max) + padded(d) * (tokens_max + 2 * queries_max);
+    size_t panels =
+        2 * d * gemm_padded(tokens_max) + gemm_padded(d) * (tokens_max + 2 * queries_max);
     size_t kept = 2 * queries_max * row_stride(tokens_max);
     return block + rounded_floats(tokens_max, d) + panels + kept;
 }
@@ -106,11 +102,11 @@ static struct work lay_out(const struct attention_train *head, float *scratch)
     work.softmax = take(&end, GEMM_ROWS_MAX * work.token_stride);
     work.dropped = take(&end, GEMM_ROWS_MAX * work.token_stride);
     work.rounded = take(&end, rounded_floats(n, d));
-    work.key_columns = take(&end, d * padded(n));
-    work.value_columns = take(&end, d * padded(n));
-    work.keys = work.values = take(&end, padded(d) * n);
-    work.query_panels = take(&end, padded(d) * m);
-    work.dout_panels = take(&end, padded(d) * m);
+    work.key_columns = take(&end, d * gemm_padded(n));
+    work.value_columns = take(&end, d * gemm_padded(n));
+    work.keys = work.values = take(&end, gemm_padded(d) * n);
+    work.query_panels = take(&end, gemm_padded(d) * m);
+    work.dout_panels = take(&end, gemm_padded(d) * m);
     work.dropped_kept = take(&end, m * work.token_stride);
     work.dscores_kept = take(&end, m * work.token_stride);
     assert((size_t)(end - scratch) <= attention_train_scratch(m, n, d));

@@ -25,23 +25,18 @@ struct term {
     size_t stride;
 };
 
-static size_t padded(size_t n)
-{
-    return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
-}
-
 size_t relative_train_scratch(size_t tokens_max, size_t rows_max, size_t d)
 {
-    size_t longest = padded(tokens_max > rows_max ? tokens_max : rows_max);
-    return GEMM_ROWS_MAX * (GEMM_COLUMNS + padded(d)) + longest * padded(d) +
-           tokens_max * padded(rows_max);
+    size_t longest = gemm_padded(tokens_max > rows_max ? tokens_max : rows_max);
+    return GEMM_ROWS_MAX * (GEMM_COLUMNS + gemm_padded(d)) + longest * gemm_padded(d) +
+           tokens_max * gemm_padded(rows_max);
 }
 
 static struct term term_of(const struct relative_train *head, bool is_by_query, float *scratch)
 {
     size_t lowest = head->row_of[1 - (ptrdiff_t)head->n];
     size_t count = head->row_of[head->m - 1] - lowest + 1;
-    size_t longest = padded(head->n > count ? head->n : count), width = padded(head->d);
+    size_t longest = gemm_padded(head->n > count ? head->n : count), width = gemm_padded(head->d);
     assert(head->m <= head->n && head->gemm->precision == PRECISION_F32);
     struct term term = {.head = head,
                         .is_by_query = is_by_query,
@@ -52,7 +47,7 @@ static struct term term_of(const struct relative_train *head, bool is_by_query, 
                         .lowest = lowest,
                         .count = count,
                         .tiles = {head->gemm, scratch},
-                        .stride = padded(count)};
+                        .stride = gemm_padded(count)};
     term.made = scratch + GEMM_ROWS_MAX * GEMM_COLUMNS;
     term.panels = term.made + GEMM_ROWS_MAX * width;
     term.meeting = term.panels + longest * width;
@@ -113,7 +108,7 @@ static void fold(const struct term *term, const float *dbias)
 static void term_backward(const struct term *term, float *dx, size_t dx_stride, float *drows)
 {
     const struct relative_train *head = term->head;
-    const size_t d = head->d, width = padded(d), rows_max = head->gemm->rows_max;
+    const size_t d = head->d, width = gemm_padded(d), rows_max = head->gemm->rows_max;
     groups_to_panels(term->panels, term->count, term->rows, head->r_stride, term->count, d);
     for (size_t t = 0, rows; t < term->tokens; t += rows) {
         rows = term->tokens - t < rows_max ? term->tokens - t : rows_max;

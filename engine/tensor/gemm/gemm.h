@@ -42,6 +42,12 @@ enum {
     GEMM_CUT_BYTES = GEMM_COLUMNS * GEMM_CUT_ROW_BYTES
 };
 
+/* n rounded up to the columns of whole panels. */
+static inline size_t gemm_padded(size_t n)
+{
+    return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
+}
+
 /* A product prefetches `step` bytes from `at` on for each group that it multiplies; `at` need not
  * be valid memory. So weights are loaded at the pace of their use: a core can wait for some ten
  * cache lines at once, and more of them come late. A product by tiles (AMX) also calls `part` from

@@ -116,7 +116,6 @@ void panels_pack(struct panels *panels, struct thread_pool *pool, size_t k, size
     struct packing packing = {panels, b, b_stride, per_group, (k + per_group - 1) / per_group};
     panels->k = k;
     panels->n = n;
-    assert((n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS * packing.groups * per_group <=
-           panels->numbers_max);
+    assert(gemm_padded(n) * packing.groups * per_group <= panels->numbers_max);
     thread_pool_run(pool, transposed ? share_columns : share_rows, &packing);
 }

@@ -20,11 +20,6 @@ enum {
 _Static_assert(GEMM_ROWS_MAX + ATTENTION_QUERIES <= 2 * GEMM_COLUMNS, "three panels at most");
 _Static_assert((int)ATTENTION_QUERIES == (int)GEMM_COLUMNS, "32 keys meet 32 queries");
 
-static size_t round_up(size_t n)
-{
-    return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
-}
-
 static size_t groups_of(const struct gemm *gemm, size_t d)
 {
     size_t bytes = d * precision_bytes(gemm->precision);
@@ -34,7 +29,7 @@ static size_t groups_of(const struct gemm *gemm, size_t d)
 /* Returns the floats of one head's table: distances below zero and from zero on. */
 static size_t head_floats(const struct gemm *gemm, size_t d, size_t tokens_max)
 {
-    return 2 * round_up(tokens_max) * groups_of(gemm, d);
+    return 2 * gemm_padded(tokens_max) * groups_of(gemm, d);
 }
 
 size_t relative_scores_floats(const struct gemm *gemm, size_t heads, size_t d, size_t tokens_max)
@@ -46,7 +41,7 @@ size_t relative_scores_floats(const struct gemm *gemm, size_t heads, size_t d, s
  * fill. */
 static size_t row_floats(size_t n)
 {
-    return round_up(n) + 2 * GEMM_COLUMNS;
+    return gemm_padded(n) + 2 * GEMM_COLUMNS;
 }
 
 size_t relative_scores_scratch(size_t n)
@@ -76,7 +71,7 @@ void relative_scores_pack(struct relative_scores *scores, float *table, enum rel
     const size_t d = scores->d, groups = groups_of(scores->gemm, d);
     const size_t head_step = head_floats(scores->gemm, d, scores->tokens_max);
     const float factor = 1.0f / sqrtf((float)d);
-    const long farthest = (long)round_up(scores->tokens_max), tokens = (long)scores->tokens_max;
+    const long farthest = (long)gemm_padded(scores->tokens_max), tokens = (long)scores->tokens_max;
     const long sign = side == RELATIVE_KEYS ? -1 : 1;
     assert(scores->gemm->precision == PRECISION_F32 || d % 2 == 0);
     for (size_t h = 0; h < scores->heads; h++)
@@ -113,7 +108,7 @@ static struct meeting meet(const struct relative_scores *scores, enum relative_s
     return (struct meeting){.gemm = scores->gemm,
                             .panels = scores->tables[side] + head * head_step,
                             .groups = groups_of(scores->gemm, scores->d),
-                            .zero = round_up(scores->tokens_max),
+                            .zero = gemm_padded(scores->tokens_max),
                             .rows = rows,
                             .stride = stride,
                             .sums = sums};

@@ -23,7 +23,7 @@ enum err_code rows_alloc(struct rows *out, struct arena *arena, enum precision p
     *out = (struct rows){.precision = precision};
     if (precision == PRECISION_F32)
         return ERR_OK;
-    rows_max = (rows_max + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
+    rows_max = gemm_padded(rows_max);
     out->bytes_max = rows_max * stride;
     out->data = arena_alloc_array(arena, rows_max, stride);
     return out->data != NULL ? ERR_OK : err_no_memory(err, out->bytes_max);

@@ -87,7 +87,7 @@ enum err_code linear_alloc(struct linear *linear, const struct linear_backend *b
                            size_t out, struct err *err)
 {
     *linear = (struct linear){.backend = backend, .in = in, .out = out};
-    size_t padded = (out + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
+    size_t padded = gemm_padded(out);
     if (padded >= out && padded <= SIZE_MAX / 8 / sizeof(float) &&
         (in == 0 || padded <= SIZE_MAX / 8 / sizeof(float) / in))
         linear->bias = aligned_alloc(ALIGNMENT, padded * sizeof *linear->bias);

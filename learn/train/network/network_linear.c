@@ -4,16 +4,11 @@ enum {
     COLUMNS_UNIT = 16,
 };
 
-static size_t padded(size_t n)
-{
-    return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
-}
-
 enum err_code network_linear_open(struct network *network, struct network_linear *linear,
                                   struct err *err)
 {
     const struct gemm *gemm = gemm_best(linear->precision);
-    size_t numbers = padded(linear->in) * padded(linear->out);
+    size_t numbers = gemm_padded(linear->in) * gemm_padded(linear->out);
     if (panels_alloc(&linear->forward, &network->arena, gemm, numbers, err))
         return err->code;
     return panels_alloc(&linear->backward, &network->arena, gemm, numbers, err);

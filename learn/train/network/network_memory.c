@@ -91,11 +91,6 @@ static enum err_code open_lists(struct network *network, struct err *err)
     return ERR_OK;
 }
 
-static size_t padded(size_t n)
-{
-    return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
-}
-
 /* Memory for the largest product of a precision: inputs [T, in], gradients [T, out] transposed, of
  * which a piece of the tokens is multiplied at a time. */
 static enum err_code open_buffers(struct network *network, enum precision precision, size_t tokens,
@@ -103,7 +98,7 @@ static enum err_code open_buffers(struct network *network, enum precision precis
 {
     struct network_buffers *buffers = &network->buffers[precision];
     size_t piece = tokens < NETWORK_PIECE_TOKENS ? tokens : NETWORK_PIECE_TOKENS;
-    size_t panels = padded(piece) * padded(in);
+    size_t panels = gemm_padded(piece) * gemm_padded(in);
     if (rows_alloc(&buffers->operand, &network->arena, precision, tokens, larger(in, out), err) ||
         rows_alloc(&buffers->transposed, &network->arena, precision, out, piece, err))
         return err->code;
