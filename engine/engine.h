@@ -286,6 +286,8 @@ enum engine_checksum {
 };
 #define ENGINE_CHECKSUM_NAMES "semi-m13 or none"
 bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out);
+/* NULL for ENGINE_CHECKSUM_OWN. */
+const char *engine_checksum_name(enum engine_checksum checksum);
 
 enum { ENGINE_PATTERN_BYTES_MAX = 4096, ENGINE_ALLOWED_MAX = 1000 };
 
@@ -411,7 +413,8 @@ struct engine_text {
     const int32_t *ids; /* [count] without the start; the end, if there is one, is the last */
     const float *probabilities; /* [count] natural logarithms; 0 where a token was forced */
     unsigned count;
-    float confidence;       /* probability of the whole text, calibrated: decide/policy.h */
+    float log_probability;  /* of the whole text: the sum of the logarithms */
+    float confidence;       /* its probability, calibrated: decide/policy.h */
     float score;            /* sum of the logarithms / count^length_penalty, as transformers */
     const float *alignment; /* [count][tokens of the input] attention of each token to the source,
                                mean over heads and layers; NULL: not wanted */

@@ -14,16 +14,22 @@ _Static_assert((int)ENGINE_PATTERN_BYTES_MAX == (int)PATTERN_BYTES_MAX &&
 static const char pattern_name[] = "pattern", allowed_name[] = "allowed",
                   numbers_name[] = "copy_numbers", checksum_name[] = "checksum";
 
+static const char *const checksum_names[] = {
+    [ENGINE_CHECKSUM_SEMI_M13] = "semi-m13", [ENGINE_CHECKSUM_NONE] = "none"};
+
+const char *engine_checksum_name(enum engine_checksum checksum)
+{
+    return checksum_names[checksum];
+}
+
 bool engine_checksum_find(const char *name, size_t len, enum engine_checksum *out)
 {
-    static const char semi_m13[] = "semi-m13", none[] = "none";
-    if (len == sizeof semi_m13 - 1 && memcmp(name, semi_m13, len) == 0)
-        *out = ENGINE_CHECKSUM_SEMI_M13;
-    else if (len == sizeof none - 1 && memcmp(name, none, len) == 0)
-        *out = ENGINE_CHECKSUM_NONE;
-    else
-        return false;
-    return true;
+    for (enum engine_checksum c = ENGINE_CHECKSUM_SEMI_M13; c <= ENGINE_CHECKSUM_NONE; c++)
+        if (strlen(checksum_names[c]) == len && memcmp(checksum_names[c], name, len) == 0) {
+            *out = c;
+            return true;
+        }
+    return false;
 }
 
 bool engine_rules_are_asked(const struct engine_writing *writing)

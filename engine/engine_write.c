@@ -522,6 +522,7 @@ static enum err_code take_text(const struct writer *writer,
         .ids = ids,
         .probabilities = logs,
         .count = found->count,
+        .log_probability = found->sum,
         .confidence = policy_confidence(&writer->model->stacks[0].spec.policy, found->sum),
         .score = found->score,
         .alignment = alignment};

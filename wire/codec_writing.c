@@ -334,7 +334,7 @@ static json_t *json_of(const struct option *option, const struct value *value)
     case FLAG:
         return json_boolean(value->flag);
     case CHECKSUM:
-        return json_string(value->checksum == ENGINE_CHECKSUM_NONE ? "none" : "semi-m13");
+        return json_string(engine_checksum_name(value->checksum));
     case TEXT:
     case PATTERN:
         return json_stringn(value->text, option->kind == TEXT ? strlen(value->text) : value->len);

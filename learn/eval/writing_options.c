@@ -12,6 +12,8 @@ static struct writing_options *options_of(const struct cli_option *option, void 
 {
     struct writing_options *options = (void *)((char *)target + option->offset);
     options->is_given = true;
+    if (option->tag != WRITING_CHECKSUM || strcmp(option->name, "checksum") != 0)
+        options->unrecorded = option->name;
     return options;
 }
 

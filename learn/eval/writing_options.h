@@ -20,6 +20,7 @@ struct writing_options {
     struct engine_writing writing;
     struct input_list allowed; /* texts of --allow and --allowed */
     bool is_given, has_allowed;
+    const char *unrecorded; /* one that is given and has no place in attnd.json; NULL: none */
 };
 extern const struct writing_options writing_options_empty;
 

@@ -113,7 +113,8 @@ static const struct cli_option options[] = {
      FIELD(calibrates),
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
              "score, the counts of the labels, and what live predictions are compared with; all "
-             "without class_prior, which stays."},
+             "without class_prior, which stays. Of a model that writes: the scaling and the "
+             "threshold of its confidence."},
     {.name = "force",
      FIELD(forces),
      .help = "With --calibrate or --write-agreement: takes inputs that the model learnt, too."},

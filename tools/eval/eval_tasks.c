@@ -85,6 +85,38 @@ static enum err_code write_spans(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
+/* attnd.json records the checksum of texts alone. */
+static enum err_code take_texts(struct eval *eval, struct err *err)
+{
+    if (eval->calibrates && eval->write.unrecorded != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--calibrate and --%s exclude each other: a threshold holds for texts that "
+                       "are written as here, and attnd.json records of the options --checksum "
+                       "alone; generation_config.json has beams and lengths",
+                       eval->write.unrecorded);
+    return writing_assessment_take(&eval->texts, eval->assessment.model, &eval->dataset, eval->data,
+                                   eval->how.target_precision, err);
+}
+
+static enum err_code write_texts(struct eval *eval, struct err *err)
+{
+    const struct text_findings *findings = &eval->texts.findings;
+    const struct selective_decisions *decisions = &findings->fitted.decisions;
+    const char *checksum =
+        eval->writing != NULL ? engine_checksum_name(eval->writing->checksum) : NULL;
+    if (text_findings_write(eval->how.dir, findings, checksum, err))
+        return err_prefix(err, "--calibrate: ");
+    fprintf(stderr,
+            "attnd-eval: wrote %s/attnd.json: %s and %s; with them %zu of %zu texts here are "
+            "automatic, of which %zu are right\n",
+            eval->how.dir,
+            findings->fitted.by.scale > 0 ? "confidence as fitted" : "no scaling of confidence",
+            findings->threshold.reachable ? "its threshold"
+                                          : "no threshold, since none reaches --target-precision",
+            decisions->automatic, decisions->count, decisions->right);
+    return ERR_OK;
+}
+
 #define TAKE_AND_RUN(name, member, prefix)                                                         \
     static enum err_code take_##name(struct eval *eval, struct err *err)                           \
     {                                                                                              \
@@ -98,12 +130,12 @@ static enum err_code write_spans(struct eval *eval, struct err *err)
     {                                                                                              \
         return prefix##_run(&eval->member, how, err);                                              \
     }
-TAKE_AND_RUN(texts, texts, writing_assessment)
 TAKE_AND_RUN(spans, spans, span_assessment)
 TAKE_AND_RUN(vectors, retrieval, retrieval)
 TAKE_AND_RUN(pairs, rerank, rerank)
 TAKE_AND_RUN(sets, sets, set_assessment)
 RUN(numbers, numbers, number_assessment)
+RUN(texts, texts, writing_assessment)
 #define ROW(bit_, name, member)                                                                    \
     .bit = bit_, .is_for = is_of_##name, .take = take_##name, .run = run_##name,                   \
     .report = &task_report_##name, .of = offsetof(struct eval, member),                            \
@@ -111,7 +143,7 @@ RUN(numbers, numbers, number_assessment)
 
 static const struct eval_task tasks[] = {
     {ROW(TEXTS, texts, texts), .wants = "answer a label of each input", .answers = "writes texts",
-     .reads_targets = true},
+     .write = write_texts, .reads_targets = true},
     {ROW(SPANS, spans, spans), .wants = "answer a label of each input", .answers = "answers spans",
      .write = write_spans, .reads_spans = true},
     {ROW(VECTORS, vectors, retrieval), .wants = "answer labels", .answers = "answers vectors",
@@ -159,22 +191,23 @@ static enum err_code refuse_options(const struct eval *eval, const struct eval_t
     const struct {
         bool is_given;
         const char *name;
-        unsigned takers;                                          /* tasks that take it */
-    } rows[] = {{eval->calibrates, "calibrate", SPANS | NUMBERS}, /* which sets class_prior */
-                {eval->how.engine.class_prior != NULL && !eval->calibrates, "class-prior", 0},
-                {eval->multi_label, "multi-label", SETS | PAIRS},
-                {eval->examples != NULL, "examples", VECTORS | PAIRS | SETS},
-                {eval->foreign != NULL, "foreign", VECTORS | PAIRS | SETS},
-                {eval->agrees, "write-agreement", VECTORS | PAIRS | NUMBERS | SETS},
-                {eval->against != NULL, "against", 0},
-                {eval->stream != NULL, "estimate-prior", 0},
-                {eval->unseen_count > 0, "unseen", 0},
-                {eval->logits != NULL, "logits", 0},
-                {eval->out_of_fold_count > 0, "out-of-fold", 0},
-                {eval->refers, "reference", NUMBERS},
-                {eval->selftest_cases > 0, "write-selftest", 0},
-                {eval->ood_data != NULL, "ood-data", 0},
-                {eval->explains, "explain", 0}};
+        unsigned takers; /* tasks that take it */
+    } rows[] = {
+        {eval->calibrates, "calibrate", SPANS | NUMBERS | TEXTS}, /* which sets class_prior */
+        {eval->how.engine.class_prior != NULL && !eval->calibrates, "class-prior", 0},
+        {eval->multi_label, "multi-label", SETS | PAIRS},
+        {eval->examples != NULL, "examples", VECTORS | PAIRS | SETS},
+        {eval->foreign != NULL, "foreign", VECTORS | PAIRS | SETS},
+        {eval->agrees, "write-agreement", VECTORS | PAIRS | NUMBERS | SETS},
+        {eval->against != NULL, "against", 0},
+        {eval->stream != NULL, "estimate-prior", 0},
+        {eval->unseen_count > 0, "unseen", 0},
+        {eval->logits != NULL, "logits", 0},
+        {eval->out_of_fold_count > 0, "out-of-fold", 0},
+        {eval->refers, "reference", NUMBERS},
+        {eval->selftest_cases > 0, "write-selftest", 0},
+        {eval->ood_data != NULL, "ood-data", 0},
+        {eval->explains, "explain", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!rows[i].is_given || (rows[i].takers & task->bit) != 0)
             continue;

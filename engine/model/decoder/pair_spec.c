@@ -217,18 +217,36 @@ static enum err_code read_confidence(struct policy *policy, const struct json_t 
         doc_get_number(member, "$.confidence", "scale", &scale, err) ||
         doc_get_number(member, "$.confidence", "shift", &shift, err))
         return err->code;
-    if (!(scale > 0 && scale <= 1000 && fabs(shift) <= 1000))
+    if (!(scale > 0 && scale <= PAIR_CONFIDENCE_MAX && fabs(shift) <= PAIR_CONFIDENCE_MAX))
         return err_set(err, ERR_UNSUPPORTED,
-                       "$.confidence: scale is above 0 and at most 1000, shift from -1000 to 1000");
+                       "$.confidence: scale is above 0 and at most %d, shift from -%d to %d",
+                       PAIR_CONFIDENCE_MAX, PAIR_CONFIDENCE_MAX, PAIR_CONFIDENCE_MAX);
     policy->confidence = (struct confidence){(float)scale, (float)shift};
+    return ERR_OK;
+}
+
+enum err_code pair_spec_read_attnd(struct spec *source, const struct json_t *object,
+                                   struct arena *arena, struct err *err)
+{
+    static const char *const labels[] = {"text"};
+    const char *version = source->version, *checksum = NULL;
+    if (doc_each_member(object, check_setting, NULL, err) ||
+        doc_get_string(object, "$", "version", &version, err) ||
+        doc_get_string(object, "$", "checksum", &checksum, err) ||
+        policy_read(&source->policy, object, labels, arena, err) ||
+        read_confidence(&source->policy, object, err))
+        return err->code;
+    source->version = arena_copy(arena, version, strlen(version));
+    if (checksum != NULL)
+        source->text_checksum = arena_copy(arena, checksum, strlen(checksum));
+    if (source->version == NULL || (checksum != NULL && source->text_checksum == NULL))
+        return err_no_memory(err, strlen(version));
     return ERR_OK;
 }
 
 enum err_code pair_spec_read_settings(struct spec *source, const char *dir, struct arena *arena,
                                       struct err *err)
 {
-    static const char *const labels[] = {"text"};
-    const char *version = source->version, *checksum = NULL;
     char path[PATH_MAX];
     struct json_t *object = NULL;
     bool is_there;
@@ -236,18 +254,8 @@ enum err_code pair_spec_read_settings(struct spec *source, const char *dir, stru
     source->policy.ood.method = OOD_NONE;
     if (file_path(path, dir, "attnd.json", err) || file_exists(path, &is_there, err) || !is_there)
         return err->code;
-    if (!doc_parse_file(&object, path, FILE_BYTES_MAX, err) &&
-        !doc_each_member(object, check_setting, NULL, err) &&
-        !doc_get_string(object, "$", "version", &version, err) &&
-        !doc_get_string(object, "$", "checksum", &checksum, err) &&
-        !policy_read(&source->policy, object, labels, arena, err) &&
-        !read_confidence(&source->policy, object, err)) {
-        source->version = arena_copy(arena, version, strlen(version));
-        if (checksum != NULL)
-            source->text_checksum = arena_copy(arena, checksum, strlen(checksum));
-        if (source->version == NULL || (checksum != NULL && source->text_checksum == NULL))
-            err_no_memory(err, strlen(version));
-    }
+    if (!doc_parse_file(&object, path, FILE_BYTES_MAX, err))
+        pair_spec_read_attnd(source, object, arena, err);
     if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
         err->code = ERR_UNSUPPORTED;
     doc_free(object);

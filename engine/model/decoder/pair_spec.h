@@ -18,6 +18,8 @@
 
 #include "engine/model/spec.h"
 
+enum { PAIR_CONFIDENCE_MAX = 1000 }; /* attnd.json's scale, which is above 0, and |shift| */
+
 /* True if DIR/config.json is of such a checkpoint, by its model_type and its class. Others, and
  * those that cannot be read, are spec_read's. */
 bool pair_spec_is(const char *dir);
@@ -32,5 +34,8 @@ enum err_code pair_spec_read(struct spec *source, struct spec *target, const cha
  * decide/policy.h, whose only label is "text". ERR_UNSUPPORTED names the member. */
 enum err_code pair_spec_read_settings(struct spec *source, const char *dir, struct arena *arena,
                                       struct err *err);
+/* The same from its object. For a writer that checks its output. */
+enum err_code pair_spec_read_attnd(struct spec *source, const struct json_t *object,
+                                   struct arena *arena, struct err *err);
 
 #endif

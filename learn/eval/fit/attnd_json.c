@@ -9,6 +9,7 @@
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
+#include "engine/model/decoder/pair_spec.h"
 
 #include <limits.h>
 #include <math.h>
@@ -221,6 +222,49 @@ static void put_candidates(FILE *out, const struct spec *spec)
     put_text(out, spec->hypothesis);
 }
 
+static void put_thresholds(FILE *out, const struct spec *spec)
+{
+    if (spec->policy.target_precision > 0)
+        fprintf(out, ",\n \"target_precision\": %.*g", SCORE_DIGITS, spec->policy.target_precision);
+    if (spec->policy.thresholds != NULL) {
+        fputs(",\n \"thresholds\": ", out);
+        put_labels(out, spec, put_threshold);
+    }
+}
+
+static void put_doubts(FILE *out, const struct policy *policy)
+{
+    if (policy->says_uncalibrated)
+        fprintf(out, ",\n \"uncalibrated\": \"%s\"",
+                policy->takes_uncalibrated ? "auto" : "review");
+    if (policy->learnt_grey)
+        fputs(",\n \"colours\": \"grey\"", out);
+    if (policy->accepts_truncated)
+        fputs(",\n \"truncation\": \"accept\"", out);
+}
+
+/* Writes all that a model that writes texts may have (decoder/pair_spec.h). */
+static void put_pair(FILE *out, const struct spec *spec)
+{
+    const struct confidence *confidence = &spec->policy.confidence;
+    const char *label = "text";
+    struct spec labelled = *spec;
+    labelled.labels = &label;
+    labelled.label_count = 1;
+    fputs("{\"version\": ", out);
+    put_text(out, spec->version);
+    if (spec->text_checksum != NULL) {
+        fputs(",\n \"checksum\": ", out);
+        put_text(out, spec->text_checksum);
+    }
+    if (confidence->scale > 0)
+        fprintf(out, ",\n \"confidence\": {\"scale\": %.*g, \"shift\": %.*g}", SCORE_DIGITS,
+                (double)confidence->scale, SCORE_DIGITS, (double)confidence->shift);
+    put_thresholds(out, &labelled);
+    put_doubts(out, &spec->policy);
+    fputs("}\n", out);
+}
+
 static void put_spec(FILE *out, const struct spec *spec)
 {
     fputs("{\"version\": ", out);
@@ -235,23 +279,12 @@ static void put_spec(FILE *out, const struct spec *spec)
     put_precisions(out, &spec->precisions);
     if (spec->grey16_minmax)
         fputs(",\n \"grey16\": \"minmax\"", out);
-    if (spec->policy.target_precision > 0)
-        fprintf(out, ",\n \"target_precision\": %.*g", SCORE_DIGITS, spec->policy.target_precision);
-    if (spec->policy.thresholds != NULL) {
-        fputs(",\n \"thresholds\": ", out);
-        put_labels(out, spec, put_threshold);
-    }
+    put_thresholds(out, spec);
     if (spec->class_codes != NULL) {
         fputs(",\n \"class_codes\": ", out);
         put_labels(out, spec, put_class_code);
     }
-    if (spec->policy.says_uncalibrated)
-        fprintf(out, ",\n \"uncalibrated\": \"%s\"",
-                spec->policy.takes_uncalibrated ? "auto" : "review");
-    if (spec->policy.learnt_grey)
-        fputs(",\n \"colours\": \"grey\"", out);
-    if (spec->policy.accepts_truncated)
-        fputs(",\n \"truncation\": \"accept\"", out);
+    put_doubts(out, &spec->policy);
     if (spec->long_text.in_windows) {
         fputs(",\n \"long_text\": \"windows\"", out);
         if (spec->long_text.stride > 0)
@@ -285,7 +318,8 @@ static enum err_code check(const char *text, size_t len, const struct spec *spec
     struct spec again = *spec;
     arena_init(&arena);
     if (doc_parse(&object, text, len, &doc_limits_file, err) ||
-        spec_read_attnd(&again, object, &arena, err)) {
+        (spec->head == HEAD_STATES ? pair_spec_read_attnd : spec_read_attnd)(&again, object, &arena,
+                                                                             err)) {
         err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
         err_prefix(err, "attnd.json would not be read again: ");
     }
@@ -300,7 +334,7 @@ enum err_code attnd_json_write(const char *dir, const struct spec *spec, struct 
     struct memory_file text;
     if (file_path(path, dir, "attnd.json", err) || memory_file_open(&text, err))
         return err->code;
-    put_spec(text.stream, spec);
+    (spec->head == HEAD_STATES ? put_pair : put_spec)(text.stream, spec);
     if (!memory_file_close(&text, err) && !check(text.bytes, text.len, spec, err))
         replace_file(path, text.bytes, text.len, err);
     free(text.bytes);

@@ -3,7 +3,7 @@
  *
  *     spec_read(&spec, dir, &arena, &err);     with the old attnd.json, if there is one
  *     spec.temperature = temperature;          spec.policy.thresholds, .target_precision, .ood
- *     attnd_json_write(dir, &spec, &err);
+ *     attnd_json_write(dir, &spec, &err);       or the encoder's, of pair_spec_read
  *
  * The file reads back to the same spec: thresholds and scores bit for bit, statistics to 7
  * significant digits. Equal labels get the values of the first one. The file is replaced as a whole

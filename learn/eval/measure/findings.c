@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Least number of inputs for cross-validation. */
-enum { CROSSED_INPUTS_MIN = 4 * FINDINGS_FOLDS };
-
 struct work {
     struct calibration_set set; /* all inputs with logits */
     struct selective_goal goal;
@@ -237,7 +234,7 @@ static enum err_code measure(struct findings *out, struct work *work,
     measure_at(&out->fitted, &fitted, work, temperature);
     for (unsigned i = 0; i < work->set.label_count; i++)
         out->classes[i].threshold = work->thresholds[i];
-    out->has_crossed = work->set.count >= CROSSED_INPUTS_MIN;
+    out->has_crossed = work->set.count >= FINDINGS_CROSSED_MIN;
     return out->has_crossed ? cross(&out->crossed, work, options->seed, err) : ERR_OK;
 }
 

@@ -22,7 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FINDINGS_FOLDS = 5, FINDINGS_MISTAKES_MAX = 24 };
+enum {
+    FINDINGS_FOLDS = 5,
+    FINDINGS_CROSSED_MIN = 4 * FINDINGS_FOLDS, /* inputs for cross-validation */
+    FINDINGS_MISTAKES_MAX = 24
+};
 
 struct findings_options {
     double target_precision; /* above 0, at most 1 */

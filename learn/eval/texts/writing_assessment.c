@@ -8,18 +8,25 @@ enum { SEED = 1 }; /* the same data give the same report */
 enum err_code writing_assessment_take(struct writing_assessment *out,
                                       const struct engine_model *model,
                                       const struct dataset *dataset, const char *data_path,
-                                      struct err *err)
+                                      double target_precision, struct err *err)
 {
-    *out = (struct writing_assessment){.model = model, .dataset = dataset, .data_path = data_path};
+    *out = (struct writing_assessment){.model = model,
+                                       .dataset = dataset,
+                                       .data_path = data_path,
+                                       .findings.target_precision = target_precision};
     arena_init(&out->arena);
     out->counts = calloc(dataset->count + 1, sizeof *out->counts);
-    return out->counts != NULL ? ERR_OK : err_no_memory(err, dataset->count * sizeof *out->counts);
+    out->answers = calloc(dataset->count + 1, sizeof *out->answers);
+    return out->counts != NULL && out->answers != NULL
+               ? ERR_OK
+               : err_no_memory(err, dataset->count * sizeof *out->counts);
 }
 
 void writing_assessment_close(struct writing_assessment *assessment)
 {
     evaluation_close(&assessment->evaluation);
     free(assessment->counts);
+    free(assessment->answers);
     arena_deinit(&assessment->arena);
     *assessment = (struct writing_assessment){0};
 }
@@ -33,6 +40,15 @@ static enum err_code note_mistake(struct writing_assessment *assessment, size_t 
     *mistake = (struct writing_mistake){.item = item, .len = text->len, .edits = edits};
     mistake->written = arena_copy(&assessment->arena, text->text, text->len);
     return mistake->written != NULL ? ERR_OK : err_no_memory(err, text->len);
+}
+
+static void count_decision(struct selective_decisions *sum, enum decision decision, bool is_right)
+{
+    sum->count++;
+    sum->automatic += decision == DECISION_AUTO;
+    sum->right += decision == DECISION_AUTO && is_right;
+    sum->review += decision == DECISION_REVIEW;
+    sum->unknown += decision == DECISION_UNKNOWN;
 }
 
 /* evaluation_options' `answered`. */
@@ -50,6 +66,14 @@ static enum err_code take(void *context, size_t item, const struct engine_input 
     assessment->unwritten += result->text_count == 0;
     if (!text_counts_take(counts, text->text, text->len, right, strlen(right), &scratch, err)) {
         assessment->counted++;
+        count_decision(&assessment->findings.served.decisions, result->judgement.decision,
+                       counts->exact > 0);
+        if (result->text_count > 0)
+            assessment->answers[assessment->answer_count++] =
+                (struct text_answer){.log_probability = text->log_probability,
+                                     .confidence = text->confidence,
+                                     .is_right = counts->exact > 0,
+                                     .item = item};
         if (counts->exact == 0)
             note_mistake(assessment, item, text, counts->edits, err);
     }
@@ -69,6 +93,9 @@ enum err_code writing_assessment_run(struct writing_assessment *assessment,
     for (size_t i = 0; i < assessment->counted; i++)
         text_counts_add(&sum, &assessment->counts[i]);
     assessment->scores = text_scores_of(&sum);
+    if (text_findings_measure(&assessment->findings, assessment->answers, assessment->answer_count,
+                              assessment->unwritten, err))
+        return err->code;
     return text_scores_intervals(&assessment->intervals, assessment->counts, assessment->counted,
                                  SEED, err);
 }

@@ -36,6 +36,61 @@ static void print_mistakes(const struct writing_assessment *assessment, FILE *fi
     }
 }
 
+static void print_decisions(FILE *file, const char *name, const struct text_figures *figures)
+{
+    const struct selective_decisions *decisions = &figures->decisions;
+    fprintf(file, "  %-32s  %6.4f  %8.2f %%  ", name, figures->ece,
+            report_percent(decisions->automatic, decisions->count));
+    if (decisions->automatic > 0)
+        fprintf(file, "%11.2f %%\n", report_percent(decisions->right, decisions->automatic));
+    else
+        fputs("            -\n", file);
+}
+
+/* Says the threshold, or what it would take to have one. */
+static void put_threshold(FILE *file, const struct text_findings *findings)
+{
+    const struct selective_goal goal = {findings->target_precision, SELECTIVE_Z};
+    const struct selective_threshold *threshold = &findings->threshold;
+    const size_t enough = selective_right_min(&goal);
+    if (threshold->reachable)
+        fprintf(file, "%.4g, for a precision of %.4g", (double)threshold->score,
+                goal.target_precision);
+    else if (enough > 0)
+        fprintf(file,
+                "none: no text is automatic, since a precision of %.4g takes at least %zu right "
+                "texts at a stretch",
+                goal.target_precision, enough);
+    else
+        fputs("none: no text is automatic, since no number of right ones vouches for a precision "
+              "of 1",
+              file);
+}
+
+static void put_scaling(FILE *file, const struct text_findings *findings)
+{
+    const struct confidence *by = &findings->fitted.by;
+    if (by->scale > 0)
+        fprintf(file, "scale %.4g, shift %.4g", (double)by->scale, (double)by->shift);
+    else
+        fputs("none: right texts are not more probable than wrong ones, or one of both is missing",
+              file);
+}
+
+static void print_confidence(FILE *file, const struct text_findings *findings)
+{
+    fputs("\n  confidence                           ECE   automatic  right of these\n", file);
+    print_decisions(file, "as served", &findings->served);
+    print_decisions(file, "fitted on these inputs", &findings->fitted);
+    if (findings->has_crossed)
+        print_decisions(file, "fitted on other inputs (5 folds)", &findings->crossed);
+    fputs("scaling     ", file);
+    put_scaling(file, findings);
+    fputs("\nthreshold   ", file);
+    put_threshold(file, findings);
+    fputc('\n', file);
+}
+
 static void print(const struct task_report *report, FILE *file)
 {
     const struct writing_assessment *assessment = report->of;
@@ -56,6 +111,7 @@ static void print(const struct task_report *report, FILE *file)
                  "% of the right texts' characters");
     print_figure(file, "chrF", scores->chrf, intervals->chrf, 2, TEXT_SCORES_CHRF);
     print_figure(file, "BLEU", scores->bleu, intervals->bleu, 2, TEXT_SCORES_BLEU);
+    print_confidence(file, &assessment->findings);
     print_mistakes(assessment, file);
 }
 
@@ -87,6 +143,30 @@ static json_t *figure_of(const char *name, double value, struct interval interva
                      report_json_real(interval.low), report_json_real(interval.high));
 }
 
+static json_t *figures_of(const struct text_figures *figures)
+{
+    const struct selective_decisions *decisions = &figures->decisions;
+    return json_pack("{s:f, s:I, s:I, s:I}", "ece", figures->ece, "inputs",
+                     (json_int_t)decisions->count, "auto", (json_int_t)decisions->automatic,
+                     "auto_right", (json_int_t)decisions->right);
+}
+
+/* null for a threshold that no confidence reaches, and for a scaling that is none. */
+static json_t *confidence_of(const struct text_findings *findings)
+{
+    const struct selective_threshold *threshold = &findings->threshold;
+    const struct confidence *by = &findings->fitted.by;
+    return json_pack(
+        "{s:f, s:o, s:o, s:o, s:o, s:o}", "target_precision", findings->target_precision,
+        "threshold", threshold->reachable ? json_real((double)threshold->score) : json_null(),
+        "scaling",
+        by->scale > 0
+            ? json_pack("{s:f, s:f}", "scale", (double)by->scale, "shift", (double)by->shift)
+            : json_null(),
+        "served", figures_of(&findings->served), "fitted", figures_of(&findings->fitted),
+        "cross_fitted", findings->has_crossed ? figures_of(&findings->crossed) : json_null());
+}
+
 static json_t *json_of(const struct task_report *report)
 {
     const struct writing_assessment *assessment = report->of;
@@ -105,9 +185,10 @@ static json_t *json_of(const struct task_report *report)
                         figure_of("error_rate", scores->error_rate, intervals->error_rate)) &&
         report_json_add(object, figure_of("chrf", scores->chrf, intervals->chrf)) &&
         report_json_add(object, figure_of("bleu", scores->bleu, intervals->bleu)) &&
-        report_json_add(object, json_pack("{s:s, s:s, s:o}", "chrf_signature", TEXT_SCORES_CHRF,
-                                          "bleu_signature", TEXT_SCORES_BLEU, "mistakes",
-                                          mistakes_of(assessment))))
+        report_json_add(object, json_pack("{s:s, s:s, s:o, s:o}", "chrf_signature",
+                                          TEXT_SCORES_CHRF, "bleu_signature", TEXT_SCORES_BLEU,
+                                          "confidence", confidence_of(&assessment->findings),
+                                          "mistakes", mistakes_of(assessment))))
         return object;
     json_decref(object);
     return NULL;
@@ -139,6 +220,37 @@ static void put_tiles(FILE *file, const struct text_scores *scores,
     fputs("</dl>\n", file);
 }
 
+static void put_decisions(FILE *file, const char *name, const struct text_figures *figures)
+{
+    const struct selective_decisions *decisions = &figures->decisions;
+    fprintf(file, "<tr><th scope=\"row\">%s</th><td>%.4f</td><td>%.2f %%</td>", name, figures->ece,
+            report_percent(decisions->automatic, decisions->count));
+    if (decisions->automatic > 0)
+        fprintf(file, "<td>%.2f %%</td></tr>\n",
+                report_percent(decisions->right, decisions->automatic));
+    else
+        fputs("<td class=\"muted\">none</td></tr>\n", file);
+}
+
+static void put_confidence(FILE *file, const struct text_findings *findings)
+{
+    report_page_section(file, "Confidence",
+                        "A text is right if it is the wanted one to the last character.");
+    fputs("<div class=\"scroll\"><table><thead><tr><th>confidence</th><th>ECE</th>"
+          "<th>automatic</th><th>right among them</th></tr></thead><tbody>\n",
+          file);
+    put_decisions(file, "as served", &findings->served);
+    put_decisions(file, "fitted on these inputs", &findings->fitted);
+    if (findings->has_crossed)
+        put_decisions(file, "fitted on other inputs (5 folds)", &findings->crossed);
+    fputs("</tbody></table></div>\n<p>Scaling: ", file);
+    put_scaling(file, findings);
+    fputs(". Threshold: ", file);
+    put_threshold(file, findings);
+    fputs(".</p>\n", file);
+    report_page_end_section(file);
+}
+
 static void put_mistake(FILE *file, const struct writing_assessment *assessment,
                         const struct writing_mistake *mistake)
 {
@@ -166,6 +278,7 @@ static void print_page(const struct task_report *report, FILE *file)
             assessment->evaluation.count, assessment->evaluation.failed, assessment->truncated,
             assessment->unwritten);
     put_tiles(file, &assessment->scores, &assessment->intervals);
+    put_confidence(file, &assessment->findings);
     if (assessment->mistake_count > 0) {
         report_page_section(file, "Mistakes", "The first texts that are not the right ones.");
         for (unsigned m = 0; m < assessment->mistake_count; m++)

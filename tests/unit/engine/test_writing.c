@@ -456,6 +456,7 @@ static struct judgement judge(const char *settings, float *confidence)
     double sum = 0;
     for (unsigned t = 0; t < result.texts[0].count; t++)
         sum += (double)result.texts[0].probabilities[t];
+    ck_assert_double_eq_tol((double)result.texts[0].log_probability, sum, 1e-5);
     if (strstr(settings, "scale") == NULL)
         ck_assert_double_eq_tol((double)*confidence, exp(sum), 1e-6);
     writing_fixture_close(&f);

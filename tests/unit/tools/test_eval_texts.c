@@ -5,7 +5,9 @@
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
 #include "tests/support/writing_fixture.h"
+#include "tests/support/writing_model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +109,10 @@ START_TEST(eval_refuses_what_is_not_of_texts)
     open_fixture(&f);
     outcome_expect(EVAL(&f, f.list, "--explain"), 2, "",
                    "--explain is for models that answer a label of each input; ");
-    outcome_expect(EVAL(&f, f.list, "--calibrate"), 2, "",
-                   "--calibrate is for models that answer a label of each input; ");
+    outcome_expect(EVAL(&f, f.list, "--calibrate", "--num-beams", "1"), 2, "",
+                   "--calibrate and --num-beams exclude each other: ");
+    outcome_expect(EVAL(&f, f.list, "--calibrate", "--checksum", "none", "--allow", "pass"), 2, "",
+                   "--calibrate and --allow exclude each other: ");
     outcome_expect(EVAL(&f, f.list, "--label-field", "right"), 2, "", "right");
     outcome_expect(EVAL(&f, "tests/data/examples", "--json"), 2, "",
                    "texts to write are read of a list");
@@ -121,5 +125,75 @@ START_TEST(eval_refuses_what_is_not_of_texts)
 }
 END_TEST
 
+/* The checkpoint writes "ref sim" with confidence 0.09 for one text, "95" with 0.02 for the other:
+ * the first is right nine times of ten, the second one time of five. */
+static void write_chances(const struct tempdir *dir)
+{
+    char list[32768];
+    size_t len = 0;
+    for (int i = 0; i < 100; i++)
+        len += (size_t)snprintf(list + len, sizeof list - len,
+                                "{\"text\":\"The die passed.\",\"target\":\"%s\"}\n"
+                                "{\"text\":\"wafer 7\",\"target\":\"%s\"}\n",
+                                i % 10 > 0 ? "ref sim" : "no", i % 5 > 0 ? "no" : "95");
+    tempdir_write(dir, "chances.jsonl", list, len);
+}
+
+START_TEST(eval_calibrates_texts)
+{
+    static const char settings[] = "{\"version\": \"lot-7\", \"checksum\": \"none\", "
+                                   "\"thresholds\": {\"text\": 0.5}}";
+    const double yes = 111.0 / 112, no = 1.0 / 92; /* Platt's targets of 110 right, 90 wrong */
+    const double likely = (90 * yes + 10 * no) / 100, other = (20 * yes + 80 * no) / 100;
+    char list[WRITING_PATH_BYTES + 16], path[WRITING_PATH_BYTES + 16];
+    struct texts_fixture f = {0};
+    struct err err = {0};
+    struct json_t *written;
+    char *text;
+    size_t len;
+    writing_model_open(&f.writing.dir, "marian-0");
+    snprintf(f.model, sizeof f.model, "%s", f.writing.dir.path);
+    snprintf(list, sizeof list, "%s/chances.jsonl", f.model);
+    snprintf(path, sizeof path, "%s/attnd.json", f.model);
+    tempdir_write(&f.writing.dir, "attnd.json", settings, sizeof settings - 1);
+    write_chances(&f.writing.dir);
+    struct json_t *report =
+        outcome_json(EVAL(&f, list, "--calibrate", "--target-precision", "0.8", "--json"));
+    outcome_expect_number(report, "confidence.fitted.auto", 100);
+    outcome_expect_number(report, "confidence.fitted.auto_right", 90);
+    outcome_expect_number(report, "confidence.fitted.inputs", 200);
+    outcome_expect_number(report, "confidence.cross_fitted.auto", 100);
+    outcome_expect_number(report, "confidence.served.auto", 0);
+    ck_assert_double_eq_tol(outcome_number(report, "confidence.fitted.ece"),
+                            (fabs(likely - 0.9) + fabs(other - 0.2)) / 2, 1e-6);
+    ck_assert_double_eq_tol(outcome_number(report, "confidence.threshold"), likely, 1e-6);
+    ck_assert(!doc_parse_file(&written, path, 1 << 16, &err));
+    ck_assert_str_eq(doc_as_string(doc_member(written, "version")), "lot-7");
+    ck_assert_str_eq(doc_as_string(doc_member(written, "checksum")), "none");
+    outcome_expect_number(written, "target_precision", 0.8);
+    outcome_expect_number(written, "thresholds.text",
+                          outcome_number(report, "confidence.threshold"));
+    outcome_expect_number(written, "confidence.scale",
+                          outcome_number(report, "confidence.scaling.scale"));
+    doc_free(written);
+    doc_free(report);
+    /* The scores are as served now, and texts are judged by the threshold. */
+    report = outcome_json(EVAL(&f, list, "--target-precision", "0.8", "--json"));
+    outcome_expect_number(report, "confidence.served.auto", 100);
+    outcome_expect_number(report, "confidence.served.auto_right", 90);
+    ck_assert_double_eq_tol(outcome_number(report, "confidence.served.ece"),
+                            outcome_number(report, "confidence.fitted.ece"), 1e-8);
+    doc_free(report);
+    outcome_expect(
+        EVAL(&f, list, "--calibrate", "--target-precision", "0.95", "--checksum", "none"), 0,
+        "threshold   none: no text is automatic, since a precision of 0.95 takes ",
+        "no threshold, since none reaches --target-precision; with them 0 of 200 ");
+    ck_assert(!file_read(&text, &len, path, 1 << 16, &err));
+    ck_assert_ptr_nonnull(strstr(text, "\"text\": null"));
+    free(text);
+    tempdir_close(&f.writing.dir);
+}
+END_TEST
+
 SUITE("eval_texts", eval_measures_texts, eval_writes_a_page_of_texts, eval_measures_texts_by_rules,
-      eval_refuses_what_is_not_of_texts)
+      eval_refuses_what_is_not_of_texts, eval_calibrates_texts)
