@@ -148,9 +148,9 @@ $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LI
 $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c) $(CLIENT_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(shell pkg-config --libs gnutls) -o $@
 
-$(BUILD)/attnd-eval: $(call objects,$(call c_files,tools/eval))
+$(BUILD)/attnd-eval: $(call objects,$(call c_files,tools/eval) tools/answers/writing_options.c)
 $(BUILD)/attnd-index: $(call objects,$(call c_files,tools/index))
-$(BUILD)/attnd-predict: $(call objects,tools/answers/answer_words.c)
+$(BUILD)/attnd-predict: $(call objects,tools/answers/answer_words.c tools/answers/writing_options.c)
 $(BUILD)/attnd-batch: $(call objects,$(BATCH_SRC) $(ANSWERS_SRC) $(CLIENT_SRC))
 $(BUILD)/attnd-stream: $(call objects,$(STREAM_SRC) $(ANSWERS_SRC))
 $(BUILD)/attnd-stream: LDLIBS += $(STREAM_LIBS)

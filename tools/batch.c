@@ -56,7 +56,7 @@ static void close_all(void *target)
     output_close(&program->output);
     local_model_close(&program->local);
     remote_server_close(&program->remote);
-    asking_close(&program->options.local.answers.asking);
+    writing_options_close(&program->options.local.answers.asking.write);
     sources_close(&program->options.sources);
 }
 

@@ -44,10 +44,9 @@ static enum err_code open_all(void *target, struct err *err)
                                    .class_prior = eval->how.engine.class_prior,
                                    .token_pruning = "none"};
     eval->how.engine.writes_texts = true;
-    if (writing_options_take(&eval->write, &eval->arena, &eval->writing, err) ||
-        assessment_open(&eval->assessment, &eval->how, err))
+    if (assessment_open(&eval->assessment, &eval->how, err))
         return err->code;
-    if (eval->writing != NULL && engine_describe(eval->assessment.model)->task != ENGINE_GENERATE)
+    if (eval->write.is_given && engine_describe(eval->assessment.model)->task != ENGINE_GENERATE)
         return err_set(err, ERR_UNUSABLE,
                        "options of writing: %s writes no text (its task is another)",
                        eval->how.dir);
@@ -97,7 +96,6 @@ static void close_all(void *target)
     span_assessment_close(&eval->spans);
     writing_assessment_close(&eval->texts);
     writing_options_close(&eval->write);
-    arena_deinit(&eval->arena);
 }
 
 /* ---- runs ---- */
@@ -187,6 +185,6 @@ static const struct cli_program programs[] = {
 
 int main(int argc, char **argv)
 {
-    struct eval eval = {.agree_min = -1, .ngrams.weight = -1, .write = writing_options_empty};
+    struct eval eval = {.agree_min = -1, .ngrams.weight = -1};
     return cli_main(programs, 1, argc, argv, &eval);
 }

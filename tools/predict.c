@@ -12,8 +12,8 @@
 #include "learn/eval/answer_table.h"
 #include "learn/eval/candidate_list.h"
 #include "learn/eval/measure/input_reader.h"
-#include "learn/eval/writing_options.h"
 #include "tools/answers/answer_words.h"
+#include "tools/answers/writing_options.h"
 #include "wire/answer.h"
 #include "wire/problem.h"
 
@@ -224,6 +224,13 @@ static enum err_code set_target(const struct cli_option *option, void *target, c
     return err->code;
 }
 
+static enum err_code set_writing(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct predict *predict = target;
+    return writing_options_set(&predict->write, option->name, value, err);
+}
+
 #define ROW(member, ...) CLI_ROW(struct predict, member, __VA_ARGS__)
 #define FLAG(member, name, help) CLI_ROW_FLAG(struct predict, member, name, help)
 
@@ -272,7 +279,9 @@ static const struct cli_option options[] = {
          "With --question: the answer may be empty."),
     FLAG(reader.question.keeps_tokens, "keep-tokens",
          "With --question: answers need not be whole words (align_to_words false)."),
-    CLI_ROWS_WRITING(struct predict, write),
+    WRITING_ROWS("-", set_writing),
+    WRITING_ROW_ALLOW(set_writing),
+    WRITING_ROW_COPY_NUMBERS(set_writing),
     CLI_ROW_OTHER("candidate-labels", "JSON", add_labels,
                   .help = "Zero-shot: answers in these labels, a JSON array of strings."),
     CLI_ROW_OTHER("candidate-label", "S", add_label,
@@ -475,8 +484,8 @@ static enum err_code check(struct predict *predict, struct err *err)
     predict->options.writes_texts = true;
     if (predict->target_ids != NULL && !predict->raw_logits)
         return err_set(err, ERR_UNUSABLE, "--target-ids belongs to --raw-logits");
-    if (writing_options_take(&predict->write, &predict->arena, &predict->reader.writing, err))
-        return err->code;
+    if (predict->write.is_given)
+        predict->reader.writing = &predict->write.writing;
     if (predict->top_k == 0 && asks)
         return err_set(err, ERR_UNUSABLE, "--top-k all: with --question it is a number");
     if (predict->top_k == TOP_K_UNSET)
@@ -520,7 +529,7 @@ static enum err_code open_all(void *target, struct err *err)
             "--top-k: a model that writes has no labels; --num-return-sequences says how "
             "many texts are answered");
     if (info->task == ENGINE_GENERATE && predict->explain) {
-        predict->write.writing.aligns = true;
+        writing_options_give(&predict->write)->aligns = true;
         predict->reader.writing = &predict->write.writing;
     }
     if (vector_form_check(&predict->vector, info, err))
@@ -557,6 +566,6 @@ static const struct cli_program programs[] = {
 
 int main(int argc, char **argv)
 {
-    struct predict predict = {.top_k = TOP_K_UNSET, .write = writing_options_empty};
+    struct predict predict = {.top_k = TOP_K_UNSET};
     return cli_main(programs, 1, argc, argv, &predict);
 }

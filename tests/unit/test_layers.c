@@ -131,7 +131,6 @@ static const struct room {
      {"learn/eval/report", "learn/eval/fit", "learn/eval/measure", "learn/ngrams/ngram_rows.h",
       "learn/data", "engine", "engine/decide", "engine/statistics", "engine/explain/explanation.h",
       "engine/vision/input_formats.h", "engine/model/head_parts.h",
-      "engine/cli/cli_option.h", /* options of writing */
       "engine/base"}},
     {"learn/fit",
      false,
@@ -171,9 +170,9 @@ static const struct room {
       "engine/prepare/pipeline.h", "engine/model", "engine/cli", "engine/base"}},
     {"tools/eval",
      false,
-     {"learn/train/checkpoint", "learn/ngrams", "learn/eval", "learn/eval/explain",
-      "learn/eval/measure", "learn/eval/report", "learn/eval/texts", "learn/data", "engine",
-      "engine/cli", "engine/base"}},
+     {"tools/answers/writing_options.h", "learn/train/checkpoint", "learn/ngrams", "learn/eval",
+      "learn/eval/explain", "learn/eval/measure", "learn/eval/report", "learn/eval/texts",
+      "learn/data", "engine", "engine/cli", "engine/base"}},
     {"tools/answers",
      false,
      {"engine", "engine/decide/extraction.h", /* how many answers a question may have */
@@ -193,6 +192,7 @@ static const struct room {
      {"tools/index",
       "engine/index",
       "tools/answers/answer_words.h", /* options that attnd-predict shares with attnd-batch */
+      "tools/answers/writing_options.h",
       "tools/batch",
       "tools/stream",
       "tools/eval",

@@ -59,14 +59,12 @@ static enum err_code check_asking(struct answers_model *model, struct err *err)
             "%s: top_k: a model that writes has no labels; num_return_sequences says how "
             "many texts are answered",
             model->options->dir);
-    if (info->task == ENGINE_GENERATE && model->options->explain) {
-        if (!model->asking.writes)
-            model->asking.writing = (struct engine_writing){.asked = generation_request_empty};
-        model->asking.writes = model->asking.writing.aligns = true;
-    }
+    if (info->task == ENGINE_GENERATE && model->options->explain)
+        writing_options_give(&model->asking.write)->aligns = true;
     if (asking_check(&model->asking, 1u << info->task, err) ||
         vector_form_check(&model->asking.vector, info, err) ||
-        (model->asking.writes && engine_check_writing(model->engine, &model->asking.writing, err)))
+        (model->asking.write.is_given &&
+         engine_check_writing(model->engine, &model->asking.write.writing, err)))
         return err_prefix(err, "%s: ", model->options->dir);
     return ERR_OK;
 }

@@ -1,9 +1,7 @@
 #include "tools/answers/asking.h"
 
-#include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/cli/cli.h"
-#include "engine/content/charset.h"
 #include "wire/codec_writing.h"
 
 #include <limits.h>
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS_MAX = 100000, ALLOWED_BYTES_MAX = 1024 * 1024 };
+enum { TOKENS_MAX = 100000 };
 
 static enum err_code set_truth(bool *out, const char *value, struct err *err)
 {
@@ -28,42 +26,6 @@ static enum err_code set_count(unsigned *out, const char *value, unsigned least,
     if (cli_option_parse_whole(value, least, most, &number, err) == ERR_OK)
         *out = (unsigned)number;
     return err->code;
-}
-
-/* Lines are cut in place. */
-static enum err_code read_allowed(struct asking *out, const char *path, struct err *err)
-{
-    size_t len, count = 0;
-    asking_close(out);
-    if (file_read_input(&out->allowed_bytes, &len, path, ALLOWED_BYTES_MAX, err) ||
-        charset_take_mark(&out->allowed_bytes, &len, err))
-        return err_prefix(err, "%s: ", path);
-    if (memchr(out->allowed_bytes, '\0', len) != NULL)
-        return err_set(err, ERR_UNUSABLE, "%s: a NUL in it", path);
-    out->allowed = calloc(ENGINE_ALLOWED_MAX, sizeof *out->allowed);
-    if (out->allowed == NULL)
-        return err_no_memory(err, ENGINE_ALLOWED_MAX * sizeof *out->allowed);
-    for (char *rest = out->allowed_bytes, *line; (line = strsep(&rest, "\n")) != NULL;) {
-        const size_t bytes = strlen(line);
-        if (bytes > 0 && line[bytes - 1] == '\r')
-            line[bytes - 1] = '\0';
-        if (line[strspn(line, " \t")] == '\0')
-            continue;
-        if (count == ENGINE_ALLOWED_MAX)
-            return err_set(err, ERR_UNUSABLE, "%s: more than %d texts", path, ENGINE_ALLOWED_MAX);
-        out->allowed[count++] = line;
-    }
-    out->writing.allowed = out->allowed;
-    out->writing.allowed_count = (unsigned)count;
-    return count > 0 ? ERR_OK : err_set(err, ERR_UNUSABLE, "%s: has no text", path);
-}
-
-void asking_close(struct asking *asking)
-{
-    free(asking->allowed_bytes);
-    free(asking->allowed);
-    asking->allowed_bytes = NULL;
-    asking->allowed = NULL;
 }
 
 enum err_code asking_set(struct asking *out, const char *name, const char *value, struct err *err)
@@ -112,16 +74,7 @@ enum err_code asking_set(struct asking *out, const char *name, const char *value
         return set_count(&out->vector.dimensions, value, 1, INT_MAX, err);
     if (strcmp(key, "normalize") == 0)
         return set_truth(&out->vector.is_scaled, value, err);
-    bool is_one;
-    if (!out->writes)
-        out->writing = (struct engine_writing){.asked = generation_request_empty};
-    out->writes = true;
-    if (strcmp(key, "allowed") == 0)
-        return read_allowed(out, value, err);
-    if (codec_writing_word(&out->writing, key, value != NULL ? value : "true", &is_one, err) ||
-        is_one)
-        return err->code;
-    return err_set(err, ERR_INTERNAL, "no option of a task is called %s", name);
+    return writing_options_set(&out->write, name, value, err);
 }
 
 static bool asks(const struct engine_question *question)
@@ -148,7 +101,7 @@ enum err_code asking_check(const struct asking *asking, unsigned tasks, struct e
                        "dimensions, encoding, normalize: the model answers no vectors");
     if (asking->vector.chunks != VECTORS_ONE && (tasks >> ENGINE_EMBED & 1) == 0)
         return err_set(err, ERR_UNUSABLE, "chunks: the model answers no vectors");
-    if (asking->writes && (tasks >> ENGINE_GENERATE & 1) == 0)
+    if (asking->write.is_given && (tasks >> ENGINE_GENERATE & 1) == 0)
         return err_set(
             err, ERR_UNUSABLE,
             "max_new_tokens, num_beams and other options of writing: the model writes no "
@@ -189,7 +142,7 @@ enum err_code asking_write(char **out, const struct asking *asking, struct err *
     fprintf(stream, "%s%s%s", question->may_be_empty ? "\"handle_impossible_answer\":true," : "",
             question->keeps_tokens ? "\"align_to_words\":false," : "",
             asking->vector.is_scaled ? "\"normalize\":true," : "");
-    if (asking->writes && !codec_writing_print(&asking->writing, stream))
+    if (asking->write.is_given && !codec_writing_print(&asking->write.writing, stream))
         err_no_memory(err, 0);
     memory_file_close(&file, err);
     *out = file.bytes;

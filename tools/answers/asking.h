@@ -11,6 +11,7 @@
 #define ATTND_TOOLS_ANSWERS_ASKING_H
 
 #include "engine/engine.h"
+#include "tools/answers/writing_options.h"
 #include "wire/vector_form.h"
 
 #include <limits.h>
@@ -20,26 +21,20 @@ struct asking {
     enum aggregation aggregation;
     struct engine_question question; /* top is 0: it follows from top_k */
     struct vector_form vector;
-    struct engine_writing writing; /* if it writes */
-    bool writes;                   /* an option of writing is given */
-    char *allowed_bytes;           /* [ended by NULs] its texts that are allowed; NULL: any */
-    const char **allowed;
+    struct writing_options write; /* closed by who set them */
 };
 
 /* Sets aggregation, question, doc_stride, max_seq_len, max_answer_len, handle_impossible_answer,
  * align_to_words, dimensions, encoding, chunks, normalize, or an option of writing
- * (wire/codec_writing.h); '-' counts as '_'. `allowed` names a file, of which each line that is not
- * blank is a text. Texts borrow the value. NULL: a flag that is given. ERR_UNUSABLE says what is
- * expected; ERR_IO of the file. */
+ * (writing_options.h); '-' counts as '_'. Texts borrow the value. NULL: a flag that is given.
+ * ERR_UNUSABLE says what is expected; ERR_IO of a file. */
 enum err_code asking_set(struct asking *out, const char *name, const char *value, struct err *err);
-
-/* Frees the allowed texts; of copies, once. */
-void asking_close(struct asking *asking);
 
 /* The texts that an answer has, if the model gives `own` where nothing is asked. */
 static inline unsigned asking_texts(const struct asking *asking, unsigned own)
 {
-    const long long asked = asking->writes ? asking->writing.asked.num_return_sequences : LLONG_MIN;
+    const long long asked =
+        asking->write.is_given ? asking->write.writing.asked.num_return_sequences : LLONG_MIN;
     return own == 0 || asked < 1 ? own : (unsigned)asked;
 }
 
@@ -52,7 +47,7 @@ enum err_code asking_check(const struct asking *asking, unsigned tasks, struct e
  * ERR_NO_MEMORY. */
 enum err_code asking_write(char **out, const struct asking *asking, struct err *err);
 
-/* Rows of a table of options; copy_numbers is a flag in one and a value in the other. S is the sign
+/* Rows of a table of options. S is the sign
  * between two words, SET what takes name and value. */
 #define ASKING_ROW(SET, name_, value_, help_)                                                      \
     {                                                                                              \
@@ -79,24 +74,5 @@ enum err_code asking_write(char **out, const struct asking *asking, struct err *
     ASKING_ROW(SET, "encoding", "NAME", "Embedding: " VECTOR_ENCODING_NAMES " (default: float)."), \
         ASKING_ROW(SET, "chunks", "WHAT",                                                          \
                    "Embedding: also vectors of a text's " VECTOR_CHUNKS_NAMES ".")
-#define ASKING_ROWS_WRITING(S, SET)                                                                \
-    ASKING_ROW(SET, "max" S "new" S "tokens", "N",                                                 \
-               "Writing: most tokens of the text (default: as the checkpoint says, else 64)."),    \
-        ASKING_ROW(SET, "min" S "new" S "tokens", "N", "Writing: fewest tokens."),                 \
-        ASKING_ROW(SET, "num" S "beams", "N",                                                      \
-                   "Writing: hypotheses that are followed at once, 1 to 8 (beam search)."),        \
-        ASKING_ROW(SET, "num" S "return" S "sequences", "N",                                       \
-                   "Writing: texts that are answered, the best first."),                           \
-        ASKING_ROW(SET, "no" S "repeat" S "ngram" S "size", "N",                                   \
-                   "Writing: no sequence of so many tokens twice."),                               \
-        ASKING_ROW(SET, "length" S "penalty", "X", "Writing: scores are divided by length^X."),    \
-        ASKING_ROW(SET, "pattern", "REGEX", "Writing: the whole text matches it."),                \
-        ASKING_ROW(SET, "allowed", "FILE", "Writing: the text is one of the file's lines."),       \
-        ASKING_ROW(SET, "checksum", "NAME",                                                        \
-                   "Writing: the text ends with its check characters: " ENGINE_CHECKSUM_NAMES      \
-                   "."),                                                                           \
-        ASKING_ROW(SET, "source" S "language", "CODE",                                             \
-                   "Writing: the language of the texts, as the checkpoint's tokenizer calls it."), \
-        ASKING_ROW(SET, "target" S "language", "CODE", "Writing: the language to write in.")
 
 #endif

@@ -100,9 +100,8 @@ static const struct cli_option table[] = {
     FLAG(local.answers.asking.vector.is_scaled, "normalize",
          "Embedding: scales what is left to length 1."),
     ASKING_ROWS_VECTOR(set_asked),
-    ASKING_ROWS_WRITING("-", set_asked),
-    FLAG(copies_numbers, "copy-numbers",
-         "Writing: each number of the text stands in the source text."),
+    WRITING_ROWS("-", set_asked),
+    WRITING_ROW_COPY_NUMBERS(set_asked),
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     ROW(threads, "threads", "N", .min = 1, .max = CLI_THREADS_MAX,
@@ -169,8 +168,6 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err)
 {
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
     if (out->model != NULL && out->remote.url == NULL && shipped_dir(&out->model, err))
-        return err->code;
-    if (out->copies_numbers && asking_set(&out->local.answers.asking, "copy_numbers", NULL, err))
         return err->code;
     out->local.answers.dir = out->model;
     out->remote.model = out->model;

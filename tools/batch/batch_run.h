@@ -95,7 +95,6 @@ struct batch_options {
     unsigned threads; /* 0: as many as there are cores */
     double rate;      /* 0: none */
     const char *explain;
-    bool copies_numbers; /* an option of writing, which goes into local */
     struct local_options local;
     struct remote_options remote;
 };

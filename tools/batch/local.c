@@ -36,8 +36,8 @@ enum err_code local_open(struct local **out, const struct local_model *model, st
     local->reader.prompt_name = model->options->answers.prompt_name;
     local->reader.reading.aggregation = model->answers.asking.aggregation;
     local->reader.reading.vectors = model->answers.asking.vector.chunks;
-    if (model->answers.asking.writes)
-        local->reader.writing = &model->answers.asking.writing;
+    if (model->answers.asking.write.is_given)
+        local->reader.writing = &model->answers.asking.write.writing;
     return answers_open(&local->answers, &model->answers, err);
 }
 

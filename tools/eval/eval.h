@@ -25,8 +25,8 @@
 #include "learn/eval/measure/span_assessment.h"
 #include "learn/eval/measure/strangeness.h"
 #include "learn/eval/texts/writing_assessment.h"
-#include "learn/eval/writing_options.h"
 #include "learn/ngrams/ngram_branch.h"
+#include "tools/answers/writing_options.h"
 
 enum { EVAL_FOLDS_MAX = 64 };
 
@@ -46,8 +46,6 @@ struct eval {
     unsigned selftest_cases;             /* to write; 0: none */
     struct ngram_settings ngrams;        /* for --calibrate */
     struct writing_options write;
-    const struct engine_writing *writing; /* of them; NULL: as the checkpoint says */
-    struct arena arena;                   /* theirs */
 
     struct dataset dataset, unseen_data;
     struct assessment assessment;

@@ -37,6 +37,13 @@ static enum err_code add_fold(const struct cli_option *option, void *target, con
     return ERR_OK;
 }
 
+static enum err_code set_writing(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct eval *eval = target;
+    return writing_options_set(&eval->write, option->name, value, err);
+}
+
 #define FIELD(field) CLI_FIELD(struct eval, field)
 #define COUNT(field, max_) FIELD(field), .value = "N", .min = 1, .max = max_
 
@@ -163,7 +170,9 @@ static const struct cli_option options[] = {
      .value = "PATH",
      .help = "Inputs unlike those of --data: measures how well ood_score separates both."},
     {.name = "strange", .type = CLI_ALIAS, .value = "ood-data"},
-    CLI_ROWS_WRITING(struct eval, write),
+    WRITING_ROWS("-", set_writing),
+    WRITING_ROW_ALLOW(set_writing),
+    WRITING_ROW_COPY_NUMBERS(set_writing),
     {.name = "explain",
      FIELD(explains),
      .help = "Also measures how faithful each method's explanations are; with --out, as a page, "

@@ -103,7 +103,7 @@ static enum err_code write_texts(struct eval *eval, struct err *err)
     const struct text_findings *findings = &eval->texts.findings;
     const struct selective_decisions *decisions = &findings->fitted.decisions;
     const char *checksum =
-        eval->writing != NULL ? engine_checksum_name(eval->writing->checksum) : NULL;
+        eval->write.is_given ? engine_checksum_name(eval->write.writing.checksum) : NULL;
     if (text_findings_write(eval->how.dir, findings, checksum, err))
         return err_prefix(err, "--calibrate: ");
     fprintf(stderr,
@@ -233,7 +233,7 @@ enum err_code eval_task_run(struct eval *eval, struct err *err)
     const char *dtype = engine_describe(eval->assessment.model)->dtype;
     struct screen_counter progress;
     struct evaluation_options how = eval_watched(eval, &progress, dtype, eval->dataset.count);
-    how.writing = eval->writing;
+    how.writing = eval->write.is_given ? &eval->write.writing : NULL;
     task->run(eval, &how, err);
     screen_clear(&progress.screen);
     if (err->code != ERR_OK || eval_check_learnt(eval, err) ||

@@ -47,7 +47,7 @@ static enum err_code prepare(const struct message *message, const struct engine_
     const struct engine_question own = source->question;
     source->pixels_max = MESSAGE_PIXELS_MAX;
     source->prompt_name = message->prompt_name;
-    source->writing = message->asking.writes ? &message->asking.writing : NULL;
+    source->writing = message->asking.write.is_given ? &message->asking.write.writing : NULL;
     if (source->kind == ENGINE_TEXT) {
         out->text = source->bytes;
         out->text_len = source->len;

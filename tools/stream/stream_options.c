@@ -21,6 +21,8 @@ static enum err_code set_asked(const struct cli_option *option, void *target, co
                                struct err *err)
 {
     struct stream_options *options = target;
+    if (strcmp(option->name, "allowed") == 0) /* a list that a flag names replaces the file's */
+        options->answers.asking.write.writing.allowed_count = 0;
     return asking_set(&options->answers.asking, option->name, value, err);
 }
 
@@ -67,7 +69,7 @@ static const struct cli_option table[] = {
                   .help =
                       "Embedding: whether what is left is scaled to length 1 (default: false)."),
     ASKING_ROWS_VECTOR(set_asked),
-    ASKING_ROWS_WRITING("_", set_asked),
+    WRITING_ROWS("_", set_asked),
     CLI_ROW_OTHER(
         "copy_numbers", "true|false", set_asked,
         .help =
@@ -356,7 +358,7 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
 void stream_options_free(struct stream_options *options)
 {
     free(options->topic_bytes);
-    asking_close(&options->answers.asking);
+    writing_options_close(&options->answers.asking.write);
     arena_deinit(&options->words);
     doc_free(options->file);
 }

@@ -583,7 +583,8 @@ START_TEST(predict_writes_by_rules_or_says_which_is_broken)
     outcome_expect(WRITE("--allow", "A", "--checksum", "semi-m13"), 0,
                    "  no text obeys the rules (checksum)\n", "");
     outcome_expect(WRITE("--pattern", "a)"), 1, "", "input 1: pattern: byte 1");
-    outcome_expect(WRITE("--allowed", empty), 1, "", "input 1: allowed: 0 texts (1 to 1000)");
+    outcome_expect(WRITE("--allowed", empty), 2, "", "/empty: has no text");
+    outcome_expect(WRITE("--num-beams", "4.5"), 2, "", "--num-beams: expected an integer");
     outcome_expect(WRITE("--checksum", "luhn"), 2, "", "--checksum: expected semi-m13");
 #undef WRITE
     tempdir_close(&f.dir);

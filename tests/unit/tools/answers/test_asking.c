@@ -1,7 +1,9 @@
 /* Options that only models of some tasks take, by the names of a request; others refuse them. */
 #include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
 #include "tools/answers/asking.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +84,35 @@ START_TEST(asking_tells_a_server_how_to_write)
 }
 END_TEST
 
+/* Lists add up, whichever option names them. */
+START_TEST(asking_gathers_the_texts_that_are_allowed)
+{
+    struct tempdir dir;
+    char path[128], many[4 * ENGINE_ALLOWED_MAX];
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/list", dir.path);
+    tempdir_write(&dir, "list", "pass\r\n\n \t\nfail at", 17);
+    asking = (struct asking){0};
+    set("allow", "leak");
+    set("allowed", path);
+    set("allowed", path);
+    expect_json("\"allowed\":[\"leak\", \"pass\", \"fail at\", \"pass\", \"fail at\"],");
+    ck_assert_str_eq(asking.write.unrecorded, "allowed");
+    for (size_t i = 0; i < sizeof many / 4; i++)
+        memcpy(many + 4 * i, "abc\n", 4);
+    tempdir_write(&dir, "list", many, sizeof many);
+    refused("allowed", path, "/list: more than 1000 texts");
+    tempdir_write(&dir, "list", " \n", 2);
+    refused("allowed", path, "/list: has no text");
+    tempdir_write(&dir, "list", "a\0b", 3);
+    refused("allowed", path, "/list: a NUL in it");
+    writing_options_close(&asking.write);
+    set("checksum", "none");
+    ck_assert_ptr_null(asking.write.unrecorded);
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* 13 digits would not be a number of tokens; each name has its own words. */
 START_TEST(asking_that_is_wrong_says_what_is_expected)
 {
@@ -135,4 +166,5 @@ START_TEST(asking_of_another_task_is_refused_by_name)
 END_TEST
 
 SUITE("asking", asking_is_set_by_the_names_of_a_request, asking_tells_a_server_how_to_write,
-      asking_that_is_wrong_says_what_is_expected, asking_of_another_task_is_refused_by_name)
+      asking_gathers_the_texts_that_are_allowed, asking_that_is_wrong_says_what_is_expected,
+      asking_of_another_task_is_refused_by_name)

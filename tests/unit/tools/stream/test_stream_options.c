@@ -94,15 +94,36 @@ START_TEST(what_is_asked_of_a_task_comes_as_in_a_request)
                             "\"target_language\": \"de\", \"question\": 17}",
                             "--num-beams=4") == ERR_OK,
                   "%s", err.text);
-    ck_assert(asking->writes && asking->writing.asked.num_beams == 4);
-    ck_assert(asking->writing.asked.length_penalty == 0.25);
-    ck_assert_str_eq(asking->writing.target_language, "de");
+    ck_assert(asking->write.is_given && asking->write.writing.asked.num_beams == 4);
+    ck_assert(asking->write.writing.asked.length_penalty == 0.25);
+    ck_assert_str_eq(asking->write.writing.target_language, "de");
     ck_assert_str_eq(asking->question.text, "17"); /* a number is a text, too */
     refused("{" NEEDED ", \"num_beams\": 0.5}", NULL, "$.num_beams: expected an integer");
     refused("{" NEEDED ", \"aggregation\": \"last\"}", NULL, "$.aggregation: expected none");
     refused("{" NEEDED ", \"question\": []}", NULL, "$.question: expected a string");
     refused("{" NEEDED "}", "--encoding=int4", "--encoding");
     refused("{" NEEDED "}", "--chunks=words", "--chunks");
+}
+END_TEST
+
+START_TEST(allowed_texts_of_a_flag_replace_those_of_the_file)
+{
+    struct tempdir dir;
+    char json[512], flag[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "one", "pass\nfail\n", 10);
+    tempdir_write(&dir, "other", "leak\n", 5);
+    snprintf(json, sizeof json, "{" NEEDED ", \"allowed\": \"%s/one\"}", dir.path);
+    snprintf(flag, sizeof flag, "--allowed=%s/other", dir.path);
+    const struct engine_writing *writing = &options.answers.asking.write.writing;
+    ck_assert_msg(read_with(json, NULL) == ERR_OK, "%s", err.text);
+    ck_assert_uint_eq(writing->allowed_count, 2);
+    ck_assert_msg(read_with(json, flag) == ERR_OK, "%s", err.text);
+    ck_assert_uint_eq(writing->allowed_count, 1);
+    ck_assert_str_eq(writing->allowed[0], "leak");
+    stream_options_free(&options);
+    options = (struct stream_options){0};
+    tempdir_close(&dir);
 }
 END_TEST
 
@@ -126,7 +147,8 @@ START_TEST(the_example_can_be_read)
 }
 END_TEST
 
-SUITE("stream_options", what_is_asked_of_a_task_comes_as_in_a_request, the_example_can_be_read,
+SUITE("stream_options", allowed_texts_of_a_flag_replace_those_of_the_file,
+      what_is_asked_of_a_task_comes_as_in_a_request, the_example_can_be_read,
       options_come_from_the_file_and_flags_override_it,
       options_that_are_wrong_are_refused_with_their_key,
       a_session_may_not_outlast_the_poll_interval)
