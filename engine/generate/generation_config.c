@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FILE_BYTES_MAX = 16 * 1024 * 1024, DEFAULT_LENGTH = 20 };
@@ -182,13 +183,18 @@ static enum err_code read_tokens(const struct reader *reader, const char *name, 
     return read_token(reader, name, id);
 }
 
+static bool is_among(const struct token_ids *tokens, uint32_t token)
+{
+    for (unsigned i = 0; i < tokens->count; i++)
+        if (tokens->at[i] == token)
+            return true;
+    return false;
+}
+
 /* A word of one end token is left out, as NoBadWordsLogitsProcessor does. */
 static bool is_end(const struct generation_config *config, const struct token_ids *word)
 {
-    for (unsigned i = 0; i < config->ends.count && word->count == 1; i++)
-        if (config->ends.at[i] == word->at[0])
-            return true;
-    return false;
+    return word->count == 1 && is_among(&config->ends, word->at[0]);
 }
 
 static enum err_code read_bad_words(const struct reader *reader, struct generation_config *out)
@@ -243,6 +249,10 @@ static enum err_code read_lengths(const struct reader *reader, struct generation
     most = most < GENERATION_NEW_MAX ? most : GENERATION_NEW_MAX;
     out->new_max = positions > 0 && most > positions ? positions : most;
     out->new_min = least != none ? least : least_in_all > 0 ? least_in_all - 1 : 0;
+    if (out->new_min > out->new_max)
+        return err_set(reader->err, ERR_UNSUPPORTED,
+                       "$.%s: at least %u new tokens, and at most %u may be written",
+                       least != none ? "min_new_tokens" : "min_length", out->new_min, out->new_max);
     return ERR_OK;
 }
 
@@ -336,6 +346,88 @@ static enum err_code read_special(const struct reader *reader, struct generation
     return ERR_OK;
 }
 
+/* ---- whether a text can be written at all ---- */
+
+/* Sets *bans: the first token that is not forced, at `begin`, may be none of the vocabulary. Later
+ * ones may be all that it may be, and more. */
+static enum err_code find_ban(const struct generation_config *config, unsigned begin,
+                              unsigned vocabulary, bool *bans, struct err *err)
+{
+    const struct token_ids none = {NULL, 0};
+    const struct token_ids *lists[] = {&config->suppressed, &config->suppressed_first,
+                                       begin <= config->new_min ? &config->ends : &none};
+    size_t listed = config->bad_word_count, banned = 0;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        listed += lists[l]->count;
+    *bans = false;
+    if (listed < vocabulary)
+        return ERR_OK;
+    bool *is_banned = calloc(vocabulary, sizeof *is_banned);
+    if (is_banned == NULL)
+        return err_no_memory(err, vocabulary);
+    for (unsigned w = 0; w < config->bad_word_count; w++)
+        is_banned[config->bad_words[w].at[0]] |= config->bad_words[w].count == 1;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (unsigned i = 0; i < lists[l]->count; i++)
+            is_banned[lists[l]->at[i]] = true;
+    for (unsigned t = 0; t < vocabulary; t++)
+        banned += is_banned[t];
+    *bans = banned == vocabulary;
+    free(is_banned);
+    return ERR_OK;
+}
+
+/* True if a text may end before its greatest length, where the last token may be forced. */
+static bool may_end(const struct generation_config *config, unsigned begin)
+{
+    const unsigned from = begin > config->new_min ? begin : config->new_min + 1;
+    bool may = config->first != generation_no_token && is_among(&config->ends, config->first);
+    for (unsigned i = 0; i < config->ends.count; i++)
+        may =
+            may || (from < config->new_max && !is_among(&config->suppressed, config->ends.at[i]) &&
+                    (from > begin || from + 1 < config->new_max ||
+                     !is_among(&config->suppressed_first, config->ends.at[i])));
+    return may;
+}
+
+/* Refuses what would leave each text without a token somewhere, in the order of generation_rules.c.
+ * `code` is the error, `at` stands before a member's name. */
+static enum err_code check_bans(const struct generation_config *config, unsigned vocabulary,
+                                enum err_code code, const char *at, struct err *err)
+{
+    const bool has_first = config->first != generation_no_token, has_last = config->last.count > 0;
+    const unsigned begin = has_first ? 2 : 1;
+    const bool last_is_free = !has_last || config->new_max != begin;
+    bool bans = false;
+    if (has_first && !(has_last && config->new_max == 1) &&
+        is_among(&config->suppressed, config->first))
+        return err_set(err, code,
+                       "%sforced_bos_token_id: token %u is one of %ssuppress_tokens: no text can "
+                       "begin with it",
+                       at, config->first, at);
+    if (config->new_max >= begin && last_is_free &&
+        !(has_first && is_among(&config->ends, config->first)) &&
+        find_ban(config, begin, vocabulary, &bans, err))
+        return err->code;
+    if (bans)
+        return err_set(err, code,
+                       "%ssuppress_tokens, %sbegin_suppress_tokens and %sbad_words_ids ban each of "
+                       "the %u tokens%s: no text can be written",
+                       at, at, at, vocabulary,
+                       begin <= config->new_min ? ", with the ends, which the least length bans"
+                                                : "");
+    bans = has_last && !may_end(config, begin);
+    for (unsigned i = 0; i < config->last.count; i++)
+        bans = bans && (is_among(&config->suppressed, config->last.at[i]) ||
+                        (!last_is_free && is_among(&config->suppressed_first, config->last.at[i])));
+    if (bans)
+        return err_set(err, code,
+                       "%sforced_eos_token_id: suppress_tokens or begin_suppress_tokens ban it "
+                       "where it is forced, as new token %u, and no text can end before",
+                       at, config->new_max);
+    return ERR_OK;
+}
+
 static enum err_code read_all(const struct reader *reader, struct generation_config *out)
 {
     *out = (struct generation_config){.start = generation_no_token,
@@ -350,7 +442,7 @@ static enum err_code read_all(const struct reader *reader, struct generation_con
         return err_set(reader->err, ERR_UNSUPPORTED,
                        "$.eos_token_id: %u end tokens of a vocabulary of %u", out->ends.count,
                        reader->model->vocabulary);
-    return ERR_OK;
+    return check_bans(out, reader->model->vocabulary, ERR_UNSUPPORTED, "$.", reader->err);
 }
 
 enum err_code generation_config_parse(struct generation_config *out, const struct json_t *object,
@@ -471,12 +563,15 @@ enum err_code generation_config_ask(struct generation_config *config,
                            request->length_penalty, GENERATION_PENALTY_MAX);
         config->length_penalty = request->length_penalty;
     }
-    if (request->first == generation_no_token)
-        return ERR_OK;
-    if (request->first >= model->vocabulary)
+    if (request->first != generation_no_token && request->first >= model->vocabulary)
         return err_set(err, ERR_UNUSABLE,
                        "target_language: its token, %u, is not among the vocabulary's %u",
                        request->first, model->vocabulary);
-    config->first = request->first;
-    return ERR_OK;
+    if (request->first != generation_no_token && is_among(&config->suppressed, request->first))
+        return err_set(err, ERR_UNUSABLE,
+                       "target_language: its token, %u, is one of the checkpoint's suppress_tokens",
+                       request->first);
+    if (request->first != generation_no_token)
+        config->first = request->first;
+    return check_bans(config, model->vocabulary, ERR_UNUSABLE, "", err);
 }

@@ -79,7 +79,8 @@ struct generation_request {
 extern const struct generation_request generation_request_empty;
 
 /* Reads the checkpoint's files; lists are in the arena. ERR_UNSUPPORTED names file, member and
- * limit. ERR_IO, ERR_MALFORMED and ERR_NO_MEMORY. */
+ * limit, also where members leave each text without a token somewhere. ERR_IO, ERR_MALFORMED and
+ * ERR_NO_MEMORY. */
 enum err_code generation_config_read(struct generation_config *out, const char *dir,
                                      const struct generation_model *model, struct arena *arena,
                                      struct err *err);
@@ -89,8 +90,8 @@ enum err_code generation_config_parse(struct generation_config *out, const struc
                                       const struct generation_model *model, struct arena *arena,
                                       struct err *err);
 
-/* Changes the checkpoint's options to the request's. ERR_UNUSABLE names the option and its limit.
- */
+/* Changes the checkpoint's options to the request's. ERR_UNUSABLE names the option and its limit,
+ * or the checkpoint's members that leave no text with it. ERR_NO_MEMORY. */
 enum err_code generation_config_ask(struct generation_config *config,
                                     const struct generation_request *request,
                                     const struct generation_model *model, struct err *err);

@@ -4,6 +4,7 @@
 #include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/writing_fixture.h"
+#include "tests/support/writing_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -445,6 +446,24 @@ START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
 }
 END_TEST
 
+/* What would fail each request is found when the model is opened, by the file's name. */
+START_TEST(a_model_that_could_write_no_text_is_not_opened)
+{
+    static const char banned[] = "{\"decoder_start_token_id\": 3, \"eos_token_id\": 0, "
+                                 "\"forced_bos_token_id\": 5, \"suppress_tokens\": [5]}";
+    const struct engine_options options = {.writes_texts = true};
+    struct engine_model *model;
+    struct tempdir dir;
+    struct err err = {0};
+    writing_model_open(&dir, "marian-0");
+    tempdir_write(&dir, "generation_config.json", banned, sizeof banned - 1);
+    ck_assert_int_eq(engine_open(&model, dir.path, &options, &err), ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, "generation_config.json: $.forced_bos_token_id: ") != NULL, "%s",
+                  err.text);
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* The first case's answer, with this attnd.json. */
 static struct judgement judge(const char *settings, float *confidence)
 {
@@ -526,7 +545,8 @@ END_TEST
 
 SUITE("writing", texts_are_those_of_generate,
       texts_obey_the_checksum_of_attnd_json_unless_they_are_asked_not_to,
-      texts_are_judged_by_their_confidence, teaching_gives_the_recorded_probabilities,
+      texts_are_judged_by_their_confidence, a_model_that_could_write_no_text_is_not_opened,
+      teaching_gives_the_recorded_probabilities,
       alignments_have_the_pieces_of_the_text_and_all_weights,
       pieces_of_a_text_in_the_making_make_the_text,
       alignments_are_the_cross_attention_of_each_token,

@@ -213,6 +213,84 @@ START_TEST(generation_config_refuses_hostile_values_by_name)
 }
 END_TEST
 
+/* list <- the tokens from `first` to 99, each behind `before` and before `after`. */
+static void put_tokens(char list[1024], unsigned first, const char *before, const char *after)
+{
+    size_t len = 0;
+    for (unsigned t = first; t < model.vocabulary; t++)
+        len += (size_t)snprintf(list + len, 1024 - len, "%s%s%u%s", t > first ? ", " : "", before,
+                                t, after);
+}
+
+/* Members that leave each text without a token somewhere: every request would fail. */
+START_TEST(generation_config_refuses_what_leaves_no_text)
+{
+    static const struct {
+        const char *members, *what; /* %s: all tokens but 0 and 1; NULL: it can be written */
+    } rows[] = {
+        {"\"suppress_tokens\": [0, 1, %s]", "$.bad_words_ids ban each of the 100 tokens: no text"},
+        {"\"suppress_tokens\": [1, %s], \"bad_words_ids\": [[0]]", "$.suppress_tokens, "},
+        {"\"suppress_tokens\": [1, %s], \"bad_words_ids\": [[0, 1]]", NULL},
+        {"\"suppress_tokens\": [1, %s], \"begin_suppress_tokens\": [0]", "ban each of the 100"},
+        {"\"suppress_tokens\": [1, %s], \"eos_token_id\": 0", NULL}, /* the empty text */
+        {"\"suppress_tokens\": [1, %s], \"eos_token_id\": 0, \"min_length\": 2",
+         "tokens, with the ends, which the least length bans: no text"},
+        {"\"suppress_tokens\": [1, %s], \"eos_token_id\": 0, \"forced_bos_token_id\": 0, "
+         "\"min_length\": 2",
+         NULL},
+        {"\"begin_suppress_tokens\": [0, 1, %s], \"max_new_tokens\": 1, "
+         "\"forced_bos_token_id\": 5",
+         NULL}, /* the only token is forced */
+        {"\"begin_suppress_tokens\": [0, 1, %s], \"forced_bos_token_id\": 5", "ban each of"},
+        {"\"forced_bos_token_id\": 5, \"suppress_tokens\": [4, 5]",
+         "$.forced_bos_token_id: token 5 is one of $.suppress_tokens: "},
+        {"\"forced_bos_token_id\": 5, \"begin_suppress_tokens\": [5]", NULL},
+        {"\"forced_bos_token_id\": 5, \"suppress_tokens\": [5], \"forced_eos_token_id\": 2, "
+         "\"max_new_tokens\": 1",
+         NULL}, /* the only token is the last */
+        {"\"forced_eos_token_id\": [2, 3], \"suppress_tokens\": [3]", NULL},
+        {"\"forced_eos_token_id\": [2, 3], \"suppress_tokens\": [2, 3], \"max_length\": 9",
+         "$.forced_eos_token_id: suppress_tokens or begin_suppress_tokens ban it where it is "
+         "forced, "
+         "as new token 8, and no text can end before"},
+        {"\"forced_eos_token_id\": 2, \"suppress_tokens\": [2], \"eos_token_id\": 3", NULL},
+        {"\"forced_eos_token_id\": 2, \"suppress_tokens\": [2], \"eos_token_id\": 3, "
+         "\"max_length\": 9, \"min_length\": 8",
+         "as new token 8, and no text"},
+        {"\"forced_eos_token_id\": 2, \"suppress_tokens\": [2], \"eos_token_id\": 3, "
+         "\"max_new_tokens\": 2, \"begin_suppress_tokens\": [3]",
+         "as new token 2, and no text"},
+        {"\"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [2]", NULL},
+        {"\"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [2], \"max_new_tokens\": 1",
+         "as new token 1, "},
+        {"\"min_length\": 10, \"max_length\": 9",
+         "$.min_length: at least 9 new tokens, and at most 8 may be written"},
+        {"\"min_new_tokens\": 600, \"max_length\": 700",
+         "$.min_new_tokens: at least 600 new tokens, and at most 512 may be written"},
+        {"\"min_length\": 9, \"max_length\": 9", NULL},
+        {"\"pad_token_id\": 5000", NULL}, /* texts are not padded here */
+    };
+    char tokens[1024], members[2048], text[4096];
+    put_tokens(tokens, 2, "", "");
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        const char *place = strstr(rows[r].members, "%s");
+        const int before = place != NULL ? (int)(place - rows[r].members) : 0;
+        snprintf(members, sizeof members, "%.*s%s%s", before, rows[r].members,
+                 place != NULL ? tokens : "", place != NULL ? place + 2 : rows[r].members);
+        snprintf(text, sizeof text, START "%s}", members);
+        ck_assert_msg(parse(text) == (rows[r].what != NULL ? ERR_UNSUPPORTED : ERR_OK), "%s: %s",
+                      rows[r].members, err.text);
+        ck_assert_msg(rows[r].what == NULL || strstr(err.text, rows[r].what) != NULL, "%s: %s",
+                      rows[r].members, err.text);
+    }
+    put_tokens(tokens, 0, "[", "]");
+    snprintf(text, sizeof text, START "\"bad_words_ids\": [%s]}", tokens);
+    ck_assert_int_eq(parse(text), ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, "$.bad_words_ids ban each of the 100") != NULL, "%s", err.text);
+    arena_deinit(&arena);
+}
+END_TEST
+
 /* ---- files ---- */
 
 static struct tempdir dir;
@@ -340,6 +418,27 @@ START_TEST(generation_config_ask_changes_what_is_said)
 }
 END_TEST
 
+START_TEST(generation_config_ask_refuses_what_leaves_no_text)
+{
+    struct generation_request request = generation_request_empty;
+    ck_assert(!parse(START "\"suppress_tokens\": [7], \"forced_eos_token_id\": 2, "
+                           "\"begin_suppress_tokens\": [2]}"));
+    request.first = 7;
+    ck_assert_int_eq(ask(&request), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "target_language: its token, 7, is one of the checkpoint's "
+                               "suppress_tokens");
+    ck_assert(!parse(START "\"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [2]}"));
+    request.first = generation_no_token;
+    request.max_new_tokens = 1;
+    ck_assert_int_eq(ask(&request), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "forced_eos_token_id: "));
+    ck_assert(!parse(START "\"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [2]}"));
+    request.max_new_tokens = 2;
+    ck_assert(!ask(&request));
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(generation_config_ask_refuses_beyond_the_limits)
 {
     const struct {
@@ -388,6 +487,8 @@ SUITE("generation_config", generation_config_has_the_defaults_of_transformers_an
       generation_config_takes_values_that_change_nothing,
       generation_config_refuses_by_name_what_changes_the_answer,
       generation_config_refuses_hostile_values_by_name,
+      generation_config_refuses_what_leaves_no_text,
+      generation_config_ask_refuses_what_leaves_no_text,
       generation_config_reads_its_own_file_before_config_json,
       generation_config_of_config_json_gives_way_to_it,
       generation_config_falls_back_to_config_json_and_its_class,

@@ -172,9 +172,13 @@ static bool agrees(const struct json_t *object, const struct kernels *kernels)
     read_table(&table, doc_member(object, "table"));
     const struct generation_model model = {.vocabulary = (unsigned)table.vocabulary};
     arena_init(&arena);
-    ck_assert_msg(
-        !generation_config_parse(&config, doc_member(object, "config"), &model, &arena, &err), "%s",
-        err.text);
+    if (generation_config_parse(&config, doc_member(object, "config"), &model, &arena, &err)) {
+        arena_deinit(&arena); /* no text can be written, and transformers has none either */
+        ck_assert_msg(strstr(err.text, ": no text") != NULL ||
+                          strstr(err.text, "no text can end before") != NULL,
+                      "%s", err.text);
+        return doc_array_count(doc_member(object, "answers")) == 0;
+    }
     const struct output_check *check = check_of(doc_member(object, "allowed"), &arena);
     const size_t before = arena.bytes;
     const struct generation_options options = {
@@ -184,6 +188,7 @@ static bool agrees(const struct json_t *object, const struct kernels *kernels)
     ck_assert_uint_le(generation_slots(&config), SLOTS_MAX);
     run(generation, &table);
     const struct json_t *answers = doc_member(object, "answers");
+    ck_assert(check != NULL || doc_array_count(answers) > 0); /* else it had been refused */
     bool is_equal = true;
     for (unsigned i = 0; generation_result(generation, i, &hypothesis); i++)
         expect_slots(&hypothesis, config.start);
