@@ -58,12 +58,11 @@ static void put_threshold(FILE *file, const struct text_findings *findings)
                 goal.target_precision);
     else if (enough > 0)
         fprintf(file,
-                "none: no text is automatic, since a precision of %.4g takes at least %zu right "
-                "texts at a stretch",
+                "none: no text is automatic. A precision of %.4g takes %zu right texts without a "
+                "mistake, or more with some",
                 goal.target_precision, enough);
     else
-        fputs("none: no text is automatic, since no number of right ones vouches for a precision "
-              "of 1",
+        fputs("none: no text is automatic. No number of right ones vouches for a precision of 1",
               file);
 }
 

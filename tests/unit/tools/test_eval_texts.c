@@ -186,7 +186,7 @@ START_TEST(eval_calibrates_texts)
     doc_free(report);
     outcome_expect(
         EVAL(&f, list, "--calibrate", "--target-precision", "0.95", "--checksum", "none"), 0,
-        "threshold   none: no text is automatic, since a precision of 0.95 takes ",
+        "threshold   none: no text is automatic. A precision of 0.95 takes ",
         "no threshold, since none reaches --target-precision; with them 0 of 200 ");
     ck_assert(!file_read(&text, &len, path, 1 << 16, &err));
     ck_assert_ptr_nonnull(strstr(text, "\"text\": null"));
