@@ -219,7 +219,7 @@ static enum err_code set_target(const struct cli_option *option, void *target, c
             predict->target_ids[i] = (int32_t)id;
     }
     predict->target_count = (unsigned)count;
-    predict->write.is_given = true;
+    writing_options_give(&predict->write);
     doc_free(list);
     return err->code;
 }
