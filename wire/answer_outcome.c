@@ -1,5 +1,7 @@
 #include "wire/answer_outcome.h"
 
+#include "wire/limits.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,9 +35,21 @@ struct answer_outcome answer_outcome(const struct engine_info *info,
     case ENGINE_REGRESS:
         return (struct answer_outcome){
             .number_name = "value", .number = result->number, .judgement = &result->judgement};
+    case ENGINE_GENERATE:
+        if (result->text_count == 0)
+            return (struct answer_outcome){
+                .is_text = true, .text_fits = true, .judgement = &result->judgement};
+        return (struct answer_outcome){.is_text = true,
+                                       .text = result->texts[0].text,
+                                       .text_len = result->texts[0].len,
+                                       .text_fits =
+                                           result->texts[0].len <= LIMIT_OUTPUT_BYTES &&
+                                           strlen(result->texts[0].text) == result->texts[0].len,
+                                       .number_name = "confidence",
+                                       .number = result->texts[0].confidence,
+                                       .judgement = &result->judgement};
     case ENGINE_TAG:
     case ENGINE_ANSWER:
-    case ENGINE_GENERATE:
         return (struct answer_outcome){.judgement = &result->judgement};
     case ENGINE_EMBED:
     case ENGINE_FILL:

@@ -14,13 +14,18 @@ enum { OUTCOME_SET_LABELS = 63, OUTCOME_SET_BYTES = 2048 };
 
 /* Strings are the model's, the judgement is the result's. */
 struct answer_outcome {
-    bool is_set;             /* several labels may hold, and the model is within both limits */
-    uint64_t set;            /* bit i: label i of the model's labels scores at least 0.5 */
-    const char *label;       /* NULL: the answer is no label */
-    unsigned label_index;    /* of `label` among the model's labels */
-    const char *number_name; /* of `number`: "score" or "value"; NULL: the answer has
-                                          neither label nor number (a vector, spans) */
-    float number;            /* the label's score, or the answer itself */
+    bool is_set;          /* several labels may hold, and the model is within both limits */
+    uint64_t set;         /* bit i: label i of the model's labels scores at least 0.5 */
+    const char *label;    /* NULL: the answer is no label */
+    unsigned label_index; /* of `label` among the model's labels */
+    bool is_text;         /* the answer is a text */
+    const char *text;     /* [text_len] it; NULL: none was found that obeys the rules */
+    size_t text_len;
+    bool text_fits; /* it has at most LIMIT_OUTPUT_BYTES and no NUL, or there is none: the audit log
+                       and feedback have room for it */
+    const char *number_name; /* of `number`: "score", "confidence" or "value"; NULL: the answer has
+                                no number (a vector, spans, no text that obeys the rules) */
+    float number;            /* the label's score, the text's confidence, or the answer itself */
     const struct judgement *judgement; /* NULL: nothing was decided */
 };
 

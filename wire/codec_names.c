@@ -22,7 +22,7 @@ static const char *const query[] = {"model",
                                     DOCUMENT_NAMES_OTHER};
 static const char *const search_query[] = {"model",       "k",         "id",
                                            "deadline_ms", "long_text", "prompt_name"};
-static const char *const feedback[] = {"id", "label", "labels", "index", "source", "new"};
+static const char *const feedback[] = {"id", "label", "labels", "output", "index", "source", "new"};
 static const char *const labels[] = {"feedback"};
 static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};
 static const char *const shares[] = {"split", "shadow"};

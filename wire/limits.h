@@ -15,6 +15,8 @@
     X(LIMIT_MODEL_NAME_BYTES, 64, "bytes", 422, "`model`")                                         \
     X(LIMIT_CONTEXT_BYTES, 64, "bytes", 422, "one string of `context`")                            \
     X(LIMIT_LABEL_BYTES, 256, "bytes", 422, "`label` of a feedback")                               \
+    X(LIMIT_OUTPUT_BYTES, 4096, "bytes", 422,                                                      \
+      "`output` of a feedback; a longer text of a model is given none")                            \
     X(LIMIT_SOURCE_BYTES, 64, "bytes", 422, "`source` of a feedback")                              \
     X(LIMIT_REASON_BYTES, 256, "bytes", 422, "`reason` of a promotion or a fit")                   \
     X(LIMIT_DIRECTORY_BYTES, 4096, "bytes", 422, "`dir` of a model")                               \

@@ -5,7 +5,7 @@
 #include "server/api/input_name.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
-#include "server/feedback/feedback.h"
+#include "server/feedback/feedback_line.h"
 #include "server/json/codec_feedback.h"
 #include "server/protocol/content.h"
 #include "server/serve/claim.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REMOVAL_BYTES = 64 * 1024 };
+enum { REMOVAL_BYTES = 64 * 1024 + FEEDBACK_TEXT_LINE_BYTES }; /* with two texts */
 
 static const char no_memory[] = "out of memory for the reply";
 
@@ -76,6 +76,7 @@ enum http_next feedback_post(struct service *service, struct request *request)
     }
     if (codec_feedback_parse(&call, request->content, request->content_len, most, arena,
                              &request->err) ||
+        claim_reading(service, request, codec_feedback_texts_bytes(call.items, call.count)) ||
         give(service, request, &call))
         return reply_problem(request);
     const char *json = codec_feedback_encode(&call, arena, &len);

@@ -25,7 +25,7 @@ static bool is_sampled(const struct request *request, const struct prediction_re
     const struct config *config = &request->snapshot->config;
     const struct answer_outcome outcome =
         answer_outcome(record->answer->info, &record->answer->result);
-    return config->keep_inputs_bytes > 0 && outcome.number_name != NULL &&
+    return config->keep_inputs_bytes > 0 && (outcome.number_name != NULL || outcome.is_text) &&
            sample_takes(config->keep_inputs_share, record->id, record->index,
                         outcome.judgement->decision);
 }

@@ -1,9 +1,15 @@
 #include "server/audit/audit_record.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/sha256.h"
 #include "server/observe/json_line.h"
+#include "wire/limits.h"
 
-enum { MEMBERS_BYTES = 8 * 1024 }; /* of one prediction: twice what its longest parts take */
+#include <string.h>
+
+/* Room of one prediction: twice what its longest parts take, and a text, of which a byte is at most
+ * 6 in JSON. */
+enum { MEMBERS_BYTES = 8 * 1024 + 6 * LIMIT_OUTPUT_BYTES };
 
 /* All labels of an answer that may have several. */
 static void put_set(struct json_line *line, const struct engine_info *info, uint64_t set)
@@ -14,6 +20,21 @@ static void put_set(struct json_line *line, const struct engine_info *info, uint
         if (set >> i & 1)
             texts[count++] = info->labels[i];
     json_line_list(line, "labels", texts, count);
+}
+
+/* The text that was written, whole or as a digest. */
+static void put_text(struct json_line *line, const struct answer_outcome *outcome,
+                     const char *broken_rule)
+{
+    char digest[8 + SHA256_HEX_BYTES] = "sha256:";
+    if (outcome->text_fits) {
+        json_line_text(line, "output", outcome->text);
+    } else {
+        sha256_hex(outcome->text, outcome->text_len, digest + strlen(digest));
+        json_line_text(line, "output_digest", digest);
+    }
+    if (outcome->text == NULL)
+        json_line_text(line, "broken_rule", broken_rule);
 }
 
 static size_t put_prediction(const struct prediction_record *record, char bytes[MEMBERS_BYTES])
@@ -37,6 +58,8 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
     json_line_text(&line, "digest", answer->model_digest);
     if (outcome.label != NULL)
         json_line_text(&line, "label", outcome.label);
+    if (outcome.is_text)
+        put_text(&line, &outcome, result->broken_rule);
     if (outcome.is_set)
         put_set(&line, answer->info, outcome.set);
     if (outcome.number_name != NULL)

@@ -2,7 +2,8 @@
  *
  *     {"type":"prediction","id","index","item_id"?,"trace_id"?,"input":"sha256:...","model",
  *      "version","digest","label","score","decision","ood_score"?,"truncated"?,"cached"?,
- *      "context"?}
+ *      "context"?}; of a text "output", or where it is long "output_digest", and "confidence"
+ *      in place of "label" and "score", and "broken_rule" where "output" is null
  *     {"type":"repeat","id","key"?,"idempotency_key"}
  *     {"type":"start","attnd":"0.1.0"}, {"type":"stop"}
  *     {"type":"reload","generation","changed":["models.wafer-vit"]} or {"type":"reload","failed"}

@@ -59,6 +59,45 @@ bool feedback_is_own(struct feedback *feedback, const char *id, unsigned index, 
     return is_own;
 }
 
+/* Gives the entry the text of an answer of texts, without a holder. False: there is no memory. */
+static bool take_text(struct window_entry *entry, bool is_text, const char *text)
+{
+    struct feedback_text *copy = is_text && text != NULL ? feedback_text_make(text) : NULL;
+    entry->is_text = is_text;
+    if (is_text)
+        entry->predicted_set = feedback_text_place(copy);
+    return copy != NULL || !is_text || text == NULL;
+}
+
+/* Puts a prediction that said so into the window: a new one, or one of before the start with its
+ * number. at: below 0: its version has no place, and it is not remembered. */
+static void put_locked(struct feedback *feedback, struct window_entry *entry, int at,
+                       const char *label, unsigned hint)
+{
+    const int64_t predicted =
+        at < 0 ? -1 : outcomes_add_label(feedback->outcomes, (unsigned)at, label, false, hint);
+    if (predicted < 0) {
+        free(entry->is_text ? feedback_text_at(entry->predicted_set) : NULL);
+        return;
+    }
+    entry->version = (uint16_t)at;
+    entry->predicted = (uint32_t)predicted;
+    feedback_hold_locked(feedback, FEEDBACK_CALL, entry, FEEDBACK_UNTOLD, 1);
+    bool is_in = true;
+    if (entry->number == 0)
+        window_put(&feedback->window, entry);
+    else
+        is_in = window_put_old(&feedback->window, entry);
+    if (is_in)
+        feedback_hold_locked(feedback, FEEDBACK_WINDOW, entry, FEEDBACK_UNTOLD, 1);
+    feedback_hold_locked(feedback, FEEDBACK_CALL, entry, FEEDBACK_UNTOLD, -1);
+    if (entry->is_text && entry->number > 0 && entry->number < feedback->text_from[FEEDBACK_WINDOW])
+        feedback->text_from[FEEDBACK_WINDOW] = entry->number;
+    feedback_text_trim_locked(feedback);
+    outcomes_predicted(feedback->outcomes, (unsigned)at, (enum decision)entry->decision);
+    feedback->outcomes->versions[at].has_texts = entry->is_text;
+}
+
 static void remember(void *context, const struct prediction_record *record)
 {
     struct feedback *feedback = context;
@@ -68,36 +107,30 @@ static void remember(void *context, const struct prediction_record *record)
         answer->info->has_given_labels) /* a model's accuracy is of its own labels */
         return;
     const struct answer_outcome outcome = answer_outcome(answer->info, &answer->result);
-    if (outcome.label == NULL)
+    if (outcome.label == NULL && !outcome.text_fits)
         return;
     const char *version = answer->model_version != NULL ? answer->model_version : "";
     window_key(&feedback->window, record->id, record->index, entry.key);
     entry.decision = (uint8_t)outcome.judgement->decision;
     entry.is_sampled = record->is_sampled;
     entry.owner = window_owner(&feedback->window, record->key);
-    pthread_mutex_lock(&feedback->lock);
-    if (!take_over_locked(feedback, &entry)) {
-        pthread_mutex_unlock(&feedback->lock);
-        tell_contested(feedback, record->key);
+    if (!take_text(&entry, outcome.is_text, outcome.text))
         return;
-    }
-    int at = feedback_version_locked(feedback, answer->model_name, version, false);
+    pthread_mutex_lock(&feedback->lock);
+    const bool is_own = take_over_locked(feedback, &entry);
+    int at = is_own ? feedback_version_locked(feedback, answer->model_name, version, false) : -1;
     if (outcome.is_set && at >= 0 &&
         outcomes_learn(feedback->outcomes, (unsigned)at, answer->info->labels,
                        answer->info->label_count))
         entry.has_set = feedback_set_locked(feedback->outcomes, (unsigned)at, answer->info->labels,
                                             outcome.set, &entry.predicted_set);
-    int64_t predicted = at < 0 ? -1
-                               : outcomes_add_label(feedback->outcomes, (unsigned)at, outcome.label,
-                                                    false, outcome.label_index);
-    entry.version = (uint16_t)at;
-    entry.predicted = (uint32_t)predicted;
-    feedback_given_drop_locked(feedback, entry.key);
-    if (predicted >= 0) {
-        window_put(&feedback->window, &entry);
-        outcomes_predicted(feedback->outcomes, (unsigned)at, outcome.judgement->decision);
-    }
+    if (is_own)
+        feedback_given_drop_locked(feedback, entry.key);
+    put_locked(feedback, &entry, at, outcome.is_text ? FEEDBACK_TEXT_LABEL : outcome.label,
+               outcome.label_index);
     pthread_mutex_unlock(&feedback->lock);
+    if (!is_own)
+        tell_contested(feedback, record->key);
 }
 
 static void remember_shadow(void *context, const struct shadow_record *record)
@@ -126,24 +159,28 @@ void feedback_learn(struct feedback *feedback, const char *model, const char *ve
 
 /* ---- one label ---- */
 
-/* A label as an entry has it. */
-struct told {
-    uint64_t label; /* WINDOW_NO_LABEL: none */
-    bool is_other, is_set;
-};
-
 /* One change of a label, kept so that it can be undone. */
 struct step {
     bool is_done;
-    bool is_hinted;            /* if the label is refused, the nearest one is named */
-    struct window_entry entry; /* the entry before the change */
-    struct told after;
+    struct feedback_text *right; /* a right text; without a holder until it is done */
+    bool is_hinted;              /* if the label is refused, the nearest one is named */
+    struct window_entry entry;   /* the entry before the change */
+    struct feedback_told after;
     const char **known; /* [known_count] of a label that is refused; NULL: no hint is given */
     size_t known_count;
 };
 
-static struct outcomes_mark mark_of(const struct window_entry *entry, struct told told)
+static struct outcomes_mark mark_of(const struct window_entry *entry, struct feedback_told told)
 {
+    if (entry->is_text && told.label != WINDOW_NO_LABEL) {
+        const struct feedback_text *right = feedback_text_at(told.label);
+        return (struct outcomes_mark){.label = right->is_right ? entry->predicted : OUTCOMES_OTHER,
+                                      .predicted = entry->predicted,
+                                      .edits = right->edits.count,
+                                      .characters = right->edits.characters,
+                                      .decision = (enum decision)entry->decision,
+                                      .is_sampled = entry->is_sampled};
+    }
     return (struct outcomes_mark){.label = told.is_other ? OUTCOMES_OTHER : told.label,
                                   .predicted =
                                       told.is_set ? entry->predicted_set : entry->predicted,
@@ -152,28 +189,20 @@ static struct outcomes_mark mark_of(const struct window_entry *entry, struct tol
                                   .is_sampled = entry->is_sampled};
 }
 
-/* Only labels that people made up are held, and sets have none. */
-static void hold_locked(struct feedback *feedback, const struct window_entry *entry,
-                        struct told told, int step)
+static struct feedback_told told_by(const struct window_entry *entry)
 {
-    if (!told.is_set)
-        outcomes_hold(feedback->outcomes, entry->version, told.label, step);
-}
-
-static struct told told_by(const struct window_entry *entry)
-{
-    return (struct told){entry->label, entry->is_other, entry->is_set};
+    return (struct feedback_told){entry->label, entry->is_other, entry->is_set};
 }
 
 /* The entry may have left the window meanwhile; its counts have not. */
 static void exchange_locked(struct feedback *feedback, const struct window_entry *entry,
-                            struct told from, struct told to)
+                            struct feedback_told from, struct feedback_told to)
 {
     const struct outcomes_mark before = mark_of(entry, from), after = mark_of(entry, to);
     struct window_entry *kept = window_find(&feedback->window, entry->key);
     if (kept != NULL && kept->number == entry->number) {
-        hold_locked(feedback, entry, to, 1);
-        hold_locked(feedback, entry, told_by(kept), -1);
+        feedback_hold_locked(feedback, FEEDBACK_WINDOW, entry, to, 1);
+        feedback_hold_locked(feedback, FEEDBACK_WINDOW, entry, told_by(kept), -1);
         kept->label = to.label;
         kept->is_other = to.is_other;
         kept->is_set = to.is_set;
@@ -259,7 +288,7 @@ static enum err_code find_label_locked(struct feedback *feedback, const struct w
                        "label: there is no room for another new label; at most %d are kept for a "
                        "version. Take some back, or serve a version that has them",
                        OUTCOMES_NEW_LABELS);
-    step->after = (struct told){.label = (uint64_t)found, .is_other = !is_own};
+    step->after = (struct feedback_told){.label = (uint64_t)found, .is_other = !is_own};
     return ERR_OK;
 }
 
@@ -324,14 +353,79 @@ static enum err_code keep_replaced_locked(const struct feedback *feedback,
     if (entry->is_set)
         return tell_set_locked(feedback, entry->version, entry->label, &item->replaced_labels,
                                arena, &item->err);
-    const char *text = outcomes_text(feedback->outcomes, entry->version, entry->label);
+    const char *text = entry->is_text
+                           ? feedback_text_at(entry->label)->text
+                           : outcomes_text(feedback->outcomes, entry->version, entry->label);
     item->replaced = arena_copy(arena, text, strlen(text));
     return item->replaced != NULL ? ERR_OK : err_no_memory(&item->err, strlen(text));
 }
 
 static bool is_given(const struct feedback_item *item)
 {
-    return item->label != NULL || item->labels.texts != NULL;
+    return item->label != NULL || item->labels.texts != NULL || item->output != NULL;
+}
+
+/* ---- a right text ---- */
+
+static enum err_code check_kind(const struct window_entry *entry, struct feedback_item *item)
+{
+    if (!is_given(item) || (item->output != NULL) == entry->is_text)
+        return ERR_OK;
+    if (entry->is_text)
+        return err_set(&item->err, ERR_UNUSABLE,
+                       "%s: the answer is a text: send the right one as \"output\"",
+                       item->label != NULL ? "label" : "labels");
+    return err_set(&item->err, ERR_UNUSABLE, "output: the answer is no text: send \"%s\"",
+                   entry->has_set ? "labels" : "label");
+}
+
+/* Copies what was written, as an entry has it now. */
+static enum err_code tell_written_locked(const struct window_entry *entry,
+                                         struct feedback_item *item, struct arena *arena)
+{
+    item->is_text = true;
+    item->predicted = NULL;
+    if (entry->predicted_set == FEEDBACK_NO_TEXT)
+        return ERR_OK;
+    const char *text = feedback_text_at(entry->predicted_set)->text;
+    item->predicted = arena_copy(arena, text, strlen(text));
+    return item->predicted != NULL ? ERR_OK : err_no_memory(&item->err, strlen(text));
+}
+
+/* Compares a right text with what was written before the lock: that can take a millisecond. */
+static void compare(struct feedback *feedback, struct feedback_item *item, struct step *step,
+                    struct arena *arena)
+{
+    uint64_t key[2];
+    window_key(&feedback->window, item->id, item->index, key);
+    pthread_mutex_lock(&feedback->lock);
+    const struct window_entry *entry = window_find(&feedback->window, key);
+    if (entry != NULL && entry->is_text)
+        tell_written_locked(entry, item, arena);
+    pthread_mutex_unlock(&feedback->lock);
+    if (item->is_text && item->err.code == ERR_OK)
+        feedback_text_compare(&step->right, item->predicted, item->output, &item->err);
+}
+
+/* Another prediction may have come under the id since the texts were compared. */
+static enum err_code judge_text_locked(const struct window_entry *entry, struct feedback_item *item,
+                                       struct step *step, struct arena *arena)
+{
+    const char *seen = item->predicted;
+    if (item->is_new)
+        return err_set(&item->err, ERR_UNUSABLE, "new: a right text is always one of its own");
+    if (tell_written_locked(entry, item, arena) || item->output == NULL)
+        return item->err.code;
+    const bool is_same =
+        item->predicted == NULL ? seen == NULL : seen != NULL && strcmp(seen, item->predicted) == 0;
+    if (step->right == NULL || !is_same) {
+        free(step->right);
+        if (feedback_text_compare(&step->right, item->predicted, item->output, &item->err))
+            return item->err.code;
+    }
+    step->after.label = feedback_text_place(step->right);
+    item->edits = step->right->edits.count;
+    return ERR_OK;
 }
 
 static struct window_entry *find_locked(struct feedback *feedback, struct feedback_item *item)
@@ -346,8 +440,9 @@ static struct window_entry *find_locked(struct feedback *feedback, struct feedba
     else if (entry == NULL)
         err_set(&item->err, ERR_NOT_FOUND,
                 "id: no prediction with this id and index is remembered: only the last %u are "
-                "(feedback_window), of at most %d versions, and none made with candidate_labels",
-                feedback->window.size, OUTCOMES_VERSIONS);
+                "(feedback_window), of at most %d versions, and none made with candidate_labels "
+                "nor a text of more than %d bytes",
+                feedback->window.size, OUTCOMES_VERSIONS, LIMIT_OUTPUT_BYTES);
     else if (entry->is_contested)
         err_set(&item->err, ERR_UNUSABLE,
                 "id: two keys asked under this id, so it is not known whose input the label is of; "
@@ -362,26 +457,28 @@ static void judge_locked(struct feedback *feedback, struct feedback_item *item, 
     if (entry == NULL)
         return;
     step->entry = *entry;
-    step->after = (struct told){.label = WINDOW_NO_LABEL};
+    step->after = FEEDBACK_UNTOLD;
     if (!is_given(item) && entry->label == WINDOW_NO_LABEL) {
         err_set(&item->err, ERR_NOT_FOUND, "id: no label was given for this prediction");
         return;
     }
-    if (keep_replaced_locked(feedback, entry, item, arena))
+    if (check_kind(entry, item) || keep_replaced_locked(feedback, entry, item, arena))
+        return;
+    if (entry->is_text && judge_text_locked(entry, item, step, arena))
         return;
     if (item->labels.texts != NULL && judge_set_locked(feedback, entry, item, step, arena))
         return;
     if (item->label != NULL && find_label_locked(feedback, entry, item, step, arena))
         return;
-    if (item->labels.texts == NULL)
+    if (item->labels.texts == NULL && !entry->is_text)
         item->predicted = outcomes_text(feedback->outcomes, entry->version, entry->predicted);
     const struct outcomes_mark mark = mark_of(entry, step->after);
     item->is_correct = mark.label == mark.predicted;
+    feedback->outcomes->versions[step->entry.version].pins++;
+    feedback_hold_locked(feedback, FEEDBACK_CALL, &step->entry, told_by(&step->entry), 1);
+    feedback_hold_locked(feedback, FEEDBACK_CALL, &step->entry, step->after, 1);
     exchange_locked(feedback, &step->entry, told_by(&step->entry), step->after);
     step->is_done = true;
-    feedback->outcomes->versions[step->entry.version].pins++;
-    hold_locked(feedback, &step->entry, told_by(&step->entry), 1);
-    hold_locked(feedback, &step->entry, step->after, 1);
 }
 
 /* Writes the items to the audit log: an item is accepted once it is there. Without `lock`. */
@@ -410,7 +507,10 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
             .version = version->version,
             .predicted = item->predicted,
             .decision = (enum decision)entry->decision,
+            .is_text = entry->is_text,
             .label = stands ? item->label : item->replaced,
+            .output = stands ? item->output : item->replaced,
+            .edits = stands && entry->is_text ? steps[i].right->edits : (struct edits){0},
             .predicted_labels = item->predicted_labels,
             .labels = stands ? item->labels : item->replaced_labels,
             .is_new = steps[i].after.is_other != 0,
@@ -429,8 +529,8 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
 static void let_go_locked(struct feedback *feedback, const struct step *step)
 {
     feedback->outcomes->versions[step->entry.version].pins--;
-    hold_locked(feedback, &step->entry, told_by(&step->entry), -1);
-    hold_locked(feedback, &step->entry, step->after, -1);
+    feedback_hold_locked(feedback, FEEDBACK_CALL, &step->entry, told_by(&step->entry), -1);
+    feedback_hold_locked(feedback, FEEDBACK_CALL, &step->entry, step->after, -1);
 }
 
 static void undo_locked(struct feedback *feedback, const struct step *steps, unsigned count)
@@ -463,6 +563,9 @@ enum err_code feedback_give(struct feedback *feedback, struct feedback_item *ite
     if (steps == NULL)
         return err_no_memory(err, count * sizeof *steps);
     pthread_mutex_lock(&feedback->order);
+    for (unsigned i = 0; i < count; i++)
+        if (items[i].err.code == ERR_OK && items[i].output != NULL)
+            compare(feedback, &items[i], &steps[i], arena);
     pthread_mutex_lock(&feedback->lock);
     for (unsigned i = 0; i < count; i++) {
         steps[i].is_hinted = hints < HINTS_MAX;
@@ -480,6 +583,10 @@ enum err_code feedback_give(struct feedback *feedback, struct feedback_item *ite
         keep_locked(feedback, steps, count);
     else
         undo_locked(feedback, steps, count);
+    for (unsigned i = 0; i < count; i++)
+        if (!steps[i].is_done)
+            free(steps[i].right);
+    feedback_text_trim_locked(feedback);
     const bool is_full =
         feedback->outcomes->cell_count == OUTCOMES_CELLS && !feedback->is_full_told;
     feedback->is_full_told = feedback->is_full_told || is_full;
@@ -511,23 +618,15 @@ static void take_prediction_locked(struct feedback *feedback, const struct feedb
                                    uint64_t number, struct window_entry *entry)
 {
     int at = feedback_version_locked(feedback, line->model, line->version, true);
-    int64_t predicted =
-        at < 0 ? -1
-               : outcomes_add_label(feedback->outcomes, (unsigned)at, line->predicted, false, 0);
     entry->number = number;
     entry->owner = window_owner(&feedback->window, line->key);
-    if (!take_over_locked(feedback, entry))
+    if (!take_over_locked(feedback, entry) || !take_text(entry, line->is_text, line->predicted))
         return;
-    entry->version = (uint16_t)at;
-    entry->predicted = (uint32_t)predicted;
-    if (predicted >= 0 && line->predicted_labels.texts != NULL)
+    if (at >= 0 && line->predicted_labels.texts != NULL)
         entry->has_set =
             take_set_locked(feedback, (unsigned)at, &line->predicted_labels, &entry->predicted_set);
     feedback_given_drop_old_locked(feedback, entry->key);
-    if (predicted >= 0) {
-        window_put_old(&feedback->window, entry);
-        outcomes_predicted(feedback->outcomes, (unsigned)at, line->decision);
-    }
+    put_locked(feedback, entry, at, line->is_text ? FEEDBACK_TEXT_LABEL : line->predicted, 0);
 }
 
 /* Takes a label of the past. It is not counted if its prediction is older than the window, or if a
@@ -540,8 +639,17 @@ static void take_label_locked(struct feedback *feedback, const struct feedback_l
         feedback_given_take_locked(feedback, line, key);
     if (entry == NULL || !window_is_old(&feedback->window, entry))
         return;
-    struct told after = {.label = WINDOW_NO_LABEL};
-    if (line->kind == FEEDBACK_LINE_GIVEN && line->labels.texts != NULL) {
+    struct feedback_told after = {.label = WINDOW_NO_LABEL};
+    if (line->is_text != entry->is_text) /* the id was another prediction's */
+        return;
+    if (line->kind == FEEDBACK_LINE_GIVEN && line->is_text) {
+        struct feedback_text *right = feedback_text_make(line->output);
+        if (right == NULL)
+            return;
+        right->edits = line->edits;
+        right->is_right = line->edits.count == 0 && entry->predicted_set != FEEDBACK_NO_TEXT;
+        after.label = feedback_text_place(right);
+    } else if (line->kind == FEEDBACK_LINE_GIVEN && line->labels.texts != NULL) {
         after.is_set = entry->has_set; /* else the id was another prediction's */
         if (!after.is_set ||
             !take_set_locked(feedback, entry->version, &line->labels, &after.label))
@@ -549,8 +657,8 @@ static void take_label_locked(struct feedback *feedback, const struct feedback_l
     } else if (line->kind == FEEDBACK_LINE_GIVEN) {
         int64_t label = outcomes_add_label(feedback->outcomes, entry->version, line->label,
                                            line->is_new, entry->predicted);
-        after = (struct told){.label = label < 0 ? OUTCOMES_OTHER : (uint64_t)label,
-                              .is_other = line->is_new};
+        after = (struct feedback_told){.label = label < 0 ? OUTCOMES_OTHER : (uint64_t)label,
+                                       .is_other = line->is_new};
     }
     const struct window_entry copy = *entry;
     exchange_locked(feedback, &copy, told_by(&copy), after);
@@ -600,11 +708,14 @@ static void *read_past(void *context)
 
 /* ---- open and close ---- */
 
-/* The label of an entry that is forgotten is held by one less. */
-static void let_label_go(void *outcomes, const struct window_entry *entry)
+static void leave_window(void *feedback, const struct window_entry *entry)
 {
-    if (!entry->is_set)
-        outcomes_hold(outcomes, entry->version, entry->label, -1);
+    feedback_hold_locked(feedback, FEEDBACK_WINDOW, entry, told_by(entry), -1);
+}
+
+static void leave_given(void *feedback, const struct window_entry *entry)
+{
+    feedback_hold_locked(feedback, FEEDBACK_GIVEN_LABELS, entry, told_by(entry), -1);
 }
 
 /* Places for right labels; without predictions there are no labels. */
@@ -613,11 +724,17 @@ static unsigned given_size(unsigned window, bool keeps_labels)
     return window > 0 && keeps_labels ? FEEDBACK_GIVEN : 0;
 }
 
+size_t feedback_text_bytes(unsigned size)
+{
+    enum { LEAST = 64 * 1024, EACH = 128 };
+    return size > 0 ? LEAST + (size_t)EACH * size : 0;
+}
+
 size_t feedback_bytes(unsigned window, bool keeps_labels)
 {
     const unsigned given = given_size(window, keeps_labels);
     return 2 * window_bytes(window) + (given > 0 ? window_bytes(given) : 0) +
-           sizeof(struct outcomes);
+           feedback_text_bytes(window) + feedback_text_bytes(given) + sizeof(struct outcomes);
 }
 
 void feedback_close(struct feedback *feedback)
@@ -652,8 +769,9 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
         window_open(&feedback->given, given_size(options->window, options->keeps_labels), err) ||
         outcomes_open(&feedback->outcomes, err))
         goto out;
-    feedback->window.left = feedback->given.left = let_label_go;
-    feedback->window.context = feedback->given.context = feedback->outcomes;
+    feedback->window.left = leave_window;
+    feedback->given.left = leave_given;
+    feedback->window.context = feedback->given.context = feedback;
     /* An audit log that begins now has none: there is no moment in which an id is not known yet. */
     const uint64_t past_seq = options->audit != NULL ? audit_state(options->audit).seq : 0;
     if (options->window > 0 && past_seq > 0) {

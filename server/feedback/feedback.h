@@ -16,6 +16,9 @@
  * that is remembered is answered and not remembered, and from then on no label is taken for that
  * id, since nobody knows which input is meant.
  *
+ * An answer that is a text is given the right text as a whole. It is right if it is the same to the
+ * last character; else the characters that differ are counted, too.
+ *
  * The last FEEDBACK_GIVEN labels themselves are remembered longer, for who learns from them:
  * feedback_given tells the one of a prediction, by a key that kept inputs are found by, too.
  *
@@ -50,6 +53,9 @@ struct feedback_options {
     bool keeps_labels;     /* for feedback_given */
 };
 
+/* The most memory, in bytes, that the texts of models that write take in a window of that size.
+ * Where they are longer than 100 bytes each, fewer predictions are remembered. */
+size_t feedback_text_bytes(unsigned size);
 /* The most memory that it takes, in bytes, without the texts of labels. */
 size_t feedback_bytes(unsigned window, bool keeps_labels);
 
@@ -58,7 +64,7 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
 /* Stops the reading of the past. NULL is allowed. */
 void feedback_close(struct feedback *feedback);
 
-/* Observes predictions, and allocates no memory for one. */
+/* Observes predictions, and allocates no memory for one that is no text. */
 struct observer feedback_observer(struct feedback *feedback);
 
 /* True if the answer to `key` under this id and index may be remembered: no other key's prediction
@@ -83,6 +89,7 @@ struct feedback_item {
     /* In place of `label`, for an answer of a multi-label model with at most OUTCOME_SET_LABELS:
      * all that are right. `label` is compared with the best label of such an answer. */
     struct feedback_labels labels;
+    const char *output; /* in place of both, for an answer that is a text: the right one */
     bool is_new;        /* the label may be one that no served version of the model has */
     const char *source; /* NULL: not told */
     const char *key;    /* name of the key that was sent; NULL: none was needed */
@@ -91,8 +98,10 @@ struct feedback_item {
      * label, no room for it, or two keys asked under the id), ERR_NOT_READY (the past is being
      * read). The text begins with the member. */
     struct err err;
-    const char *predicted;
-    const char *replaced; /* the label that was given before; NULL: none */
+    bool is_text;          /* the answer is a text, and so are `predicted` and `replaced` */
+    const char *predicted; /* NULL also: no text was written that obeys the rules */
+    const char *replaced;  /* the label that was given before; NULL: none */
+    unsigned edits;        /* characters by which `predicted` differs from `output` */
     struct feedback_labels predicted_labels, replaced_labels; /* of a set, in their place */
     bool is_correct;                                          /* the same label, or the same set */
 };
@@ -123,7 +132,9 @@ void feedback_key(const struct feedback *feedback, const char *id, unsigned inde
 
 struct feedback_given {
     /* the prediction's; they live as long as `feedback` */
-    const char *model, *version, *predicted;
+    const char *model, *version;
+    bool is_text; /* the label is a text */
+    const char *predicted;
     const char *label; /* the right label, in the arena; NULL: no arena was given. Not of a set */
 };
 
@@ -135,6 +146,7 @@ bool feedback_given(struct feedback *feedback, const uint64_t key[2], struct are
 
 struct feedback_share {
     uint64_t right, count;
+    uint64_t edits, characters; /* of answers that are texts: of the right texts */
 };
 
 /* An estimate for all traffic: each decision counts as often as it was made. Automatic answers
@@ -165,6 +177,7 @@ struct feedback_paired {
 };
 
 struct feedback_accuracy {
+    bool has_texts; /* the answers are texts, without classes and pairs */
     struct feedback_share all, by_decision[DECISION_COUNT];
     struct feedback_weighted weighted;
     struct feedback_paired paired;

@@ -12,6 +12,14 @@ static void add_share(struct feedback_share *sum, struct feedback_share part)
 {
     sum->right += part.right;
     sum->count += part.count;
+    sum->edits += part.edits;
+    sum->characters += part.characters;
+}
+
+static struct feedback_share share_of(const struct outcomes_version *version, unsigned decision)
+{
+    return (struct feedback_share){version->right[decision], version->count[decision],
+                                   version->edits[decision], version->characters[decision]};
 }
 
 static struct feedback_weighted weighted_of(const struct outcomes_version *version)
@@ -105,7 +113,7 @@ static enum err_code fill_whole_locked(const struct outcomes *outcomes,
     out->classes[labels].label = "other";
     for (unsigned i = 0; i < SLOTS; i++) {
         const struct outcomes_cell *cell = &outcomes->cells[i];
-        if (!cell->is_used || cell->version != at)
+        if (!cell->is_used || cell->version != at || version->has_texts)
             continue;
         if (!cell->is_set)
             add_cell(out, other, cell);
@@ -127,9 +135,10 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
     const struct outcomes_version *found =
         outcomes_find(feedback->outcomes, model, version != NULL ? version : "");
     for (unsigned i = 0; found != NULL && i < DECISION_COUNT; i++) {
-        out->by_decision[i] = (struct feedback_share){found->right[i], found->count[i]};
+        out->by_decision[i] = share_of(found, i);
         add_share(&out->all, out->by_decision[i]);
     }
+    out->has_texts = found != NULL && found->has_texts;
     if (found != NULL)
         out->weighted = weighted_of(found);
     if (found != NULL)
@@ -146,7 +155,7 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
 /* ---- metrics ---- */
 
 static const enum metric_id metric_ids[] = {METRIC_FEEDBACK, METRIC_ACCURACY,
-                                            METRIC_ACCURACY_WEIGHTED};
+                                            METRIC_ACCURACY_WEIGHTED, METRIC_CHARACTER_ERRORS};
 enum { METRIC_IDS = sizeof metric_ids / sizeof *metric_ids };
 
 /* Who asks claims bytes for each: a pair of sets, whose texts may be long, counts as several. */
@@ -255,11 +264,13 @@ static void collect(void *context, enum metric_id id, struct metrics_text *out)
         const struct feedback_weighted weighted = weighted_of(version);
         struct feedback_share all = {0};
         for (unsigned d = 0; d < DECISION_COUNT; d++)
-            add_share(&all, (struct feedback_share){version->right[d], version->count[d]});
+            add_share(&all, share_of(version, d));
         if (id == METRIC_ACCURACY_WEIGHTED && weighted.is_known)
             metrics_text_value(out, id, values, weighted.value);
         if (id == METRIC_ACCURACY && all.count > 0)
             metrics_text_value(out, id, values, (double)all.right / (double)all.count);
+        if (id == METRIC_CHARACTER_ERRORS && all.characters > 0)
+            metrics_text_value(out, id, values, (double)all.edits / (double)all.characters);
     }
     pthread_mutex_unlock(&feedback->lock);
 }

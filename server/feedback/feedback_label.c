@@ -27,8 +27,9 @@ enum feedback_standing feedback_label_of(struct feedback *feedback, const char *
     } else if (entry->is_set) {
         *label = outcomes_set_text(feedback->outcomes, entry->version, entry->label, arena);
         standing = *label != NULL ? FEEDBACK_LABELLED : FEEDBACK_NO_MEMORY;
-    } else if (entry->label < version->label_count) {
-        const char *text = version->labels[entry->label].text;
+    } else if (entry->is_text || entry->label < version->label_count) {
+        const char *text = entry->is_text ? feedback_text_at(entry->label)->text
+                                          : version->labels[entry->label].text;
         *label = arena_copy(arena, text, strlen(text));
         standing = *label != NULL ? FEEDBACK_LABELLED : FEEDBACK_NO_MEMORY;
     }
@@ -48,10 +49,13 @@ bool feedback_given(struct feedback *feedback, const uint64_t key[2], struct are
     const bool is_reading = feedback->is_reading_past;
     const struct window_entry *entry = window_find(&feedback->given, key);
     if (entry != NULL) {
-        const char *label = outcomes_text(feedback->outcomes, entry->version, entry->label);
+        const char *label = entry->is_text
+                                ? feedback_text_at(entry->label)->text
+                                : outcomes_text(feedback->outcomes, entry->version, entry->label);
         *out = (struct feedback_given){
             .model = feedback->outcomes->versions[entry->version].model,
             .version = feedback->outcomes->versions[entry->version].version,
+            .is_text = entry->is_text,
             .predicted = outcomes_text(feedback->outcomes, entry->version, entry->predicted)};
         if (arena != NULL && (out->label = arena_copy(arena, label, strlen(label))) == NULL)
             err_no_memory(err, strlen(label));

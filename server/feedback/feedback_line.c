@@ -11,33 +11,47 @@ static const char *const types[] = {[FEEDBACK_LINE_PREDICTION] = "prediction",
                                     [FEEDBACK_LINE_REMOVED] = "feedback_removed"};
 enum { KINDS = sizeof types / sizeof types[0] };
 
-static void put(struct json_line *json, const char *name, const char *text,
-                const struct feedback_labels *labels, const char *list)
+/* Names of one label, of a text, and of a set of labels. */
+struct names {
+    const char *label, *output, *labels;
+};
+static const struct names predicted = {"predicted", "predicted_output", "predicted_labels"},
+                          right = {"label", "output", "labels"},
+                          replaced = {"replaced", "replaced_output", "replaced_labels"};
+
+static void put(struct json_line *json, const struct names *names, bool is_text, const char *text,
+                const struct feedback_labels *labels)
 {
     if (labels->texts != NULL)
-        json_line_list(json, list, labels->texts, labels->count);
+        json_line_list(json, names->labels, labels->texts, labels->count);
     else if (text != NULL)
-        json_line_text(json, name, text);
+        json_line_text(json, is_text ? names->output : names->label, text);
 }
 
 enum err_code feedback_line_write(struct audit_members *out, const struct feedback_line *line,
                                   struct arena *arena, struct err *err)
 {
-    char bytes[FEEDBACK_LINE_BYTES];
+    char bytes[FEEDBACK_TEXT_LINE_BYTES];
     struct json_line json = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
     json_line_text(&json, "type", types[line->kind]);
     json_line_text(&json, "id", line->id);
     json_line_number(&json, "index", line->index);
     json_line_text(&json, "model", line->model);
     json_line_text(&json, "version", line->version);
-    put(&json, "predicted", line->predicted, &line->predicted_labels, "predicted_labels");
-    put(&json, "label", line->label, &line->labels, "labels");
+    if (line->is_text && line->predicted == NULL)
+        json_line_text(&json, predicted.output, NULL);
+    put(&json, &predicted, line->is_text, line->predicted, &line->predicted_labels);
+    put(&json, &right, line->is_text, line->is_text ? line->output : line->label, &line->labels);
+    if (line->is_text && line->kind == FEEDBACK_LINE_GIVEN) {
+        json_line_number(&json, "edits", line->edits.count);
+        json_line_number(&json, "characters", line->edits.characters);
+    }
     json_line_text(&json, "decision", decision_name(line->decision));
     if (line->is_new)
         json_line_json(&json, "new", "true");
     if (line->source != NULL)
         json_line_text(&json, "source", line->source);
-    put(&json, "replaced", line->replaced, &line->replaced_labels, "replaced_labels");
+    put(&json, &replaced, line->is_text, line->replaced, &line->replaced_labels);
     if (line->key != NULL)
         json_line_text(&json, "key", line->key);
     if (json.is_cut)
@@ -115,7 +129,28 @@ static bool read_decision(const struct reader *reader, enum decision *out)
     return false;
 }
 
-/* A prediction's own label is what was predicted. */
+/* Reads the texts of a line that has some: a prediction's own is what was predicted, and null if a
+ * rule was broken. False: a text was cut, or is missing. */
+static bool read_text(const struct reader *reader, struct feedback_line *out)
+{
+    const bool is_prediction = out->kind == FEEDBACK_LINE_PREDICTION;
+    long long edits = -1, characters = -1;
+    out->is_text = doc_member(reader->root, "output") != NULL ||
+                   (is_prediction && doc_member(reader->root, "broken_rule") != NULL);
+    if (!out->is_text)
+        return true;
+    out->predicted = text_of(reader, is_prediction ? "output" : predicted.output);
+    out->output = is_prediction ? NULL : text_of(reader, "output");
+    out->label = NULL;
+    doc_as_integer(doc_member(reader->root, "edits"), &edits);
+    doc_as_integer(doc_member(reader->root, "characters"), &characters);
+    out->edits = (struct edits){(unsigned)edits, (unsigned)characters};
+    return doc_member(reader->root, "cut") == NULL &&
+           (out->kind != FEEDBACK_LINE_GIVEN ||
+            (out->output != NULL && edits >= 0 && edits <= UINT_MAX && characters >= 0 &&
+             characters <= UINT_MAX));
+}
+
 static void read_members(const struct reader *reader, struct feedback_line *out)
 {
     bool is_prediction = out->kind == FEEDBACK_LINE_PREDICTION;
@@ -136,10 +171,11 @@ static void read_members(const struct reader *reader, struct feedback_line *out)
     out->key = text_of(reader, "key");
     doc_get_bool(reader->root, "$", "new", &out->is_new, &(struct err){0});
     doc_get_bool(reader->root, "$", "sampled", &out->is_sampled, &(struct err){0});
-    bool is_whole = has_numbers && read_decision(reader, &out->decision) && out->id != NULL &&
-                    out->model != NULL && out->version != NULL &&
-                    (out->predicted != NULL || out->labels.texts != NULL) &&
-                    (is_prediction || out->label != NULL || out->labels.texts != NULL);
+    bool is_whole =
+        read_text(reader, out) && has_numbers && read_decision(reader, &out->decision) &&
+        out->id != NULL && out->model != NULL && out->version != NULL &&
+        (out->is_text || out->predicted != NULL || out->labels.texts != NULL) &&
+        (out->is_text || is_prediction || out->label != NULL || out->labels.texts != NULL);
     /* Answers in labels that came with the call are not remembered. */
     if (!is_whole || (is_prediction && doc_member(reader->root, "candidate_labels") != NULL))
         out->kind = FEEDBACK_LINE_OTHER;

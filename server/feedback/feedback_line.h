@@ -3,6 +3,8 @@
  *
  *     {"type":"feedback","id","index","model","version","predicted","label","decision","new"?,
  *      "source"?,"replaced"?}, of sets "predicted_labels", "labels" and "replaced_labels"
+ *     of texts "predicted_output", which may be null, "output", "edits" and "characters", and
+ *     "replaced_output"
  *     {"type":"feedback_removed", the same, with the label that was taken back}
  *
  * Threads: no state; the arena is the caller's.
@@ -13,7 +15,9 @@
 #include "engine/base/arena.h"
 #include "engine/decide/decision.h"
 #include "server/audit/audit.h"
+#include "server/feedback/edits.h"
 #include "server/feedback/feedback.h"
+#include "wire/limits.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -33,7 +37,10 @@ struct feedback_line {
     unsigned index;
     const char *model, *version, *predicted;
     enum decision decision;
-    const char *label;                                                /* NULL in a prediction */
+    bool is_text;       /* the answer is a text: `predicted` and `replaced` are, and */
+    const char *output; /* is the right one, in place of `label` */
+    struct edits edits; /* of it */
+    const char *label;  /* NULL in a prediction */
     struct feedback_labels predicted_labels, labels, replaced_labels; /* of sets, in their place */
     bool is_new;
     bool is_sampled;               /* only in a prediction; not written */
@@ -41,8 +48,12 @@ struct feedback_line {
     const char *key;               /* name of the one that was sent; NULL: none was needed */
 };
 
-/* Most bytes that a line takes from an arena. */
-enum { FEEDBACK_LINE_BYTES = 8192 };
+/* Most bytes that a line takes from an arena; of texts, which have three, more. A right text has no
+ * control characters but white space, so that a byte of it is at most 3 in the line. */
+enum {
+    FEEDBACK_LINE_BYTES = 8192,
+    FEEDBACK_TEXT_LINE_BYTES = FEEDBACK_LINE_BYTES + (6 + 2 * 3) * LIMIT_OUTPUT_BYTES
+};
 
 /* The members in the arena. ERR_NO_MEMORY. */
 enum err_code feedback_line_write(struct audit_members *out, const struct feedback_line *line,

@@ -1,5 +1,6 @@
 #include "server/feedback/feedback_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- versions ---- */
@@ -45,9 +46,11 @@ void feedback_given_note_locked(struct feedback *feedback, const struct window_e
     struct window_entry given = *entry;
     given.label = label;
     window_drop(&feedback->given, entry->key);
-    if (feedback->given.size == 0 || label == WINDOW_NO_LABEL || label == OUTCOMES_OTHER)
+    if (feedback->given.size == 0 || label == WINDOW_NO_LABEL ||
+        (!given.is_text && label == OUTCOMES_OTHER))
         return;
-    outcomes_hold(feedback->outcomes, given.version, label, 1);
+    feedback_hold_locked(feedback, FEEDBACK_GIVEN_LABELS, &given,
+                         (struct feedback_told){.label = label}, 1);
     window_put(&feedback->given, &given);
 }
 
@@ -61,18 +64,31 @@ void feedback_given_drop_old_locked(struct feedback *feedback, const uint64_t ke
 void feedback_given_take_locked(struct feedback *feedback, const struct feedback_line *line,
                                 const uint64_t key[2])
 {
-    if (line->kind == FEEDBACK_LINE_REMOVED || line->label == NULL)
+    const bool is_given =
+        line->kind == FEEDBACK_LINE_GIVEN && (line->label != NULL || line->is_text);
+    if (!is_given)
         window_drop(&feedback->given, key);
-    int at = feedback->given.size > 0 && line->kind == FEEDBACK_LINE_GIVEN && line->label != NULL
+    int at = feedback->given.size > 0 && is_given
                  ? feedback_version_locked(feedback, line->model, line->version, true)
                  : -1;
     if (at < 0)
         return;
     struct outcomes *outcomes = feedback->outcomes;
+    struct window_entry entry = {
+        .key = {key[0], key[1]}, .version = (uint16_t)at, .is_text = line->is_text};
+    if (line->is_text) {
+        struct feedback_text *right = feedback_text_make(line->output);
+        if (line->predicted != NULL)
+            entry.predicted_set = feedback_text_place(feedback_text_make(line->predicted));
+        if (right != NULL)
+            feedback_given_note_locked(feedback, &entry, feedback_text_place(right));
+        else
+            free(feedback_text_at(entry.predicted_set));
+        return;
+    }
     int64_t predicted = outcomes_add_label(outcomes, (unsigned)at, line->predicted, false, 0);
     int64_t label = outcomes_add_label(outcomes, (unsigned)at, line->label, line->is_new, 0);
-    const struct window_entry entry = {
-        .key = {key[0], key[1]}, .version = (uint16_t)at, .predicted = (uint32_t)predicted};
+    entry.predicted = (uint32_t)predicted;
     if (predicted >= 0 && label >= 0)
         feedback_given_note_locked(feedback, &entry, (uint32_t)label);
 }
@@ -128,6 +144,8 @@ void feedback_shadow_judge_locked(struct feedback *feedback, const struct window
 {
     const struct outcomes *outcomes = feedback->outcomes;
     const char *model = outcomes->versions[entry->version].model;
+    if (entry->is_text) /* which shadows do not judge */
+        return;
     for (unsigned i = 0; i < outcomes->version_count; i++) {
         uint64_t key[2];
         if (!outcomes->versions[i].is_shadow || outcomes->versions[i].model == NULL ||
@@ -151,7 +169,7 @@ void feedback_shadow_note(struct feedback *feedback, const struct shadow_record 
     /* First: the version that makes room may be the answer's. */
     int at = feedback_version_locked(feedback, record->model, record->version, false);
     const struct window_entry *answer = window_find(&feedback->window, key);
-    if (answer != NULL && at >= 0 &&
+    if (answer != NULL && !answer->is_text && at >= 0 &&
         outcomes_learn(outcomes, (unsigned)at, record->labels, record->label_count)) {
         struct window_entry shadow = {
             .label = number_of(answer),

@@ -1,11 +1,12 @@
 /* feedback_state.h - the tables of feedback.h: predictions, right labels, shadows and counts.
- * Private to feedback.c, feedback_figures.c and feedback_label.c.
+ * Private to feedback.c, feedback_figures.c, feedback_label.c and feedback_text.c.
  *
  * Threads: functions that end in _locked are called under feedback->lock.
  */
 #ifndef ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
 #define ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
 
+#include "server/feedback/edits.h"
 #include "server/feedback/feedback.h"
 #include "server/feedback/feedback_line.h"
 #include "server/feedback/outcomes.h"
@@ -13,6 +14,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+/* Holders of a text or of a label that people made up: entries of a window, of the right labels
+ * that outlive it, and calls. */
+enum feedback_holder { FEEDBACK_WINDOW, FEEDBACK_GIVEN_LABELS, FEEDBACK_CALL, FEEDBACK_HOLDERS };
 
 struct feedback {
     struct audit *audit;
@@ -25,6 +30,8 @@ struct feedback {
     struct window shadows; /* judgements of shadows; `label` is a part of the answer's number */
     struct window given;   /* right labels, which outlive their predictions */
     struct outcomes *outcomes;
+    size_t text_bytes[FEEDBACK_HOLDERS]; /* of the texts that each holds */
+    uint64_t text_from[FEEDBACK_CALL];   /* no entry of a lower number has a text */
     bool is_reading_past;
     uint64_t generation; /* the newest that labels were learnt of */
     uint64_t contested;  /* inputs that came under an id of somebody else */
@@ -71,6 +78,53 @@ void feedback_given_drop_old_locked(struct feedback *feedback, const uint64_t ke
 /* A label of before the start whose prediction is not in the window. */
 void feedback_given_take_locked(struct feedback *feedback, const struct feedback_line *line,
                                 const uint64_t key[2]);
+
+/* ---- texts ----
+ *
+ * The text of an answer, or the right one of it. An entry of a text has the place of what was
+ * written as predicted_set, and that of the right text as label; predicted is the label
+ * FEEDBACK_TEXT_LABEL, which is right or OUTCOMES_OTHER. A text goes with its last holder. Those of
+ * a window take at most feedback_text_bytes: beyond, the oldest predictions are forgotten. */
+
+#define FEEDBACK_TEXT_LABEL "texts" /* as attnd_predictions_total has it */
+#define FEEDBACK_NO_TEXT UINT64_C(0)
+
+struct feedback_text {
+    size_t bytes; /* of all of it */
+    unsigned holds[FEEDBACK_HOLDERS];
+    struct edits edits; /* of a right text: from what was written, or without one from nothing */
+    bool is_right;      /* likewise: it was written so */
+    char text[];
+};
+
+static inline struct feedback_text *feedback_text_at(uint64_t place)
+{
+    return (struct feedback_text *)(uintptr_t)place;
+}
+static inline uint64_t feedback_text_place(const struct feedback_text *text)
+{
+    return (uint64_t)(uintptr_t)text;
+}
+
+/* Without a holder: yours to hold or to free. NULL: there is no memory. Any thread. */
+struct feedback_text *feedback_text_make(const char *text);
+/* The same of a right text. written: NULL: there is none. ERR_NO_MEMORY. Any thread. */
+enum err_code feedback_text_compare(struct feedback_text **out, const char *written,
+                                    const char *right, struct err *err);
+
+/* A label as an entry has it. */
+struct feedback_told {
+    uint64_t label; /* WINDOW_NO_LABEL: none */
+    bool is_other, is_set;
+};
+#define FEEDBACK_UNTOLD ((struct feedback_told){.label = WINDOW_NO_LABEL})
+
+/* Changes the number of holders of the entry's text and of a label of it. Of other entries only
+ * labels that people made up are held, and sets have none. */
+void feedback_hold_locked(struct feedback *feedback, enum feedback_holder holder,
+                          const struct window_entry *entry, struct feedback_told told, int step);
+/* Forgets the oldest predictions with texts while these take too much. */
+void feedback_text_trim_locked(struct feedback *feedback);
 
 /* ---- shadows ----
  *

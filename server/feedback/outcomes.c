@@ -399,6 +399,8 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
         outcomes->cell_count++;
     }
     of->count[mark->decision] += (uint64_t)(int64_t)step;
+    of->edits[mark->decision] += (uint64_t)((int64_t)mark->edits * step);
+    of->characters[mark->decision] += (uint64_t)((int64_t)mark->characters * step);
     if (mark->label == mark->predicted)
         of->right[mark->decision] += (uint64_t)(int64_t)step;
     if (mark->is_sampled)

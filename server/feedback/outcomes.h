@@ -66,7 +66,9 @@ struct outcomes_version {
     struct outcomes_label *labels; /* [label_count] */
     unsigned label_count, label_room, new_count;
     uint32_t *slots; /* [2 * label_room] open addressing: 1 + the number of a label; 0: empty */
-    uint64_t count[DECISION_COUNT], right[DECISION_COUNT]; /* labels that stand */
+    uint64_t count[DECISION_COUNT], right[DECISION_COUNT];      /* labels that stand */
+    uint64_t edits[DECISION_COUNT], characters[DECISION_COUNT]; /* of right texts that stand */
+    bool has_texts;                                             /* its answers are texts */
     uint64_t sampled_count, sampled_right; /* those for automatic answers that were drawn */
     uint64_t predictions[DECISION_COUNT];  /* predictions that may get a label */
     bool is_shadow;                        /* it has judged copies */
@@ -124,7 +126,8 @@ bool outcomes_has_room(const struct outcomes *outcomes, unsigned version);
 void outcomes_hold(struct outcomes *outcomes, unsigned version, uint64_t label, int step);
 
 struct outcomes_mark {
-    uint64_t label, predicted; /* label: a number or OUTCOMES_OTHER; or both are sets */
+    uint64_t label, predicted;  /* label: a number or OUTCOMES_OTHER; or both are sets */
+    unsigned edits, characters; /* of a right text */
     enum decision decision;
     bool is_sampled; /* drawn at random among the automatic ones */
     bool is_set;

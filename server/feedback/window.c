@@ -42,6 +42,9 @@ enum err_code window_open(struct window *window, unsigned size, struct err *err)
 
 void window_close(struct window *window)
 {
+    for (unsigned slot = 0; window->entries != NULL && slot < window->size; slot++)
+        if (window->left != NULL && window->entries[slot].number != 0)
+            window->left(window->context, &window->entries[slot]);
     free(window->entries);
     free(window->places);
     *window = (struct window){0};
@@ -136,6 +139,19 @@ void window_drop(struct window *window, const uint64_t key[2])
     const struct window_entry *entry = window_find(window, key);
     if (entry != NULL)
         forget(window, (uint32_t)(entry - window->entries));
+}
+
+bool window_drop_oldest_text(struct window *window, uint64_t *from)
+{
+    for (; window->size > 0 && *from < window->next; ++*from) {
+        const uint32_t slot = (uint32_t)(*from % window->size);
+        const struct window_entry *entry = &window->entries[slot];
+        if (entry->number != *from || !entry->is_text)
+            continue;
+        forget(window, slot);
+        return true;
+    }
+    return false;
 }
 
 void window_drop_version(struct window *window, unsigned version)

@@ -34,14 +34,16 @@
 struct window_entry {
     uint64_t key[2];
     uint64_t number;        /* 0: an empty place */
-    uint64_t predicted_set; /* has_set: outcomes.h's set of labels */
-    uint64_t label;     /* the right one, or is_set: the right set; WINDOW_NO_LABEL: nobody told */
-    uint32_t predicted; /* outcomes.h's label */
-    uint16_t version;   /* outcomes.h's */
-    uint16_t owner;     /* the key that asked (window_owner) */
-    uint8_t decision;   /* enum decision */
-    bool has_set : 1;   /* several labels may hold: predicted is the best of them */
+    uint64_t predicted_set; /* has_set: outcomes.h's set of labels; is_text: a text's place */
+    uint64_t label;         /* the right one, or is_set: the right set, or is_text: the right text's
+                           place; WINDOW_NO_LABEL: nobody told */
+    uint32_t predicted;     /* outcomes.h's label */
+    uint16_t version;       /* outcomes.h's */
+    uint16_t owner;         /* the key that asked (window_owner) */
+    uint8_t decision;       /* enum decision */
+    bool has_set : 1;       /* several labels may hold: predicted is the best of them */
     bool is_set : 1;
+    bool is_text : 1;      /* the answer is a text (feedback_state.h) */
     bool is_other : 1;     /* the label is counted as "other" (outcomes.h) */
     bool is_sampled : 1;   /* drawn at random among the automatic ones */
     bool is_contested : 1; /* somebody else asked under its id as well */
@@ -65,6 +67,7 @@ size_t window_bytes(unsigned size);
 
 /* ERR_NO_MEMORY; ERR_IO without random bytes. */
 enum err_code window_open(struct window *window, unsigned size, struct err *err);
+/* Tells `left` of each that is remembered. */
 void window_close(struct window *window);
 
 /* Any thread. */
@@ -89,6 +92,9 @@ static inline bool window_is_old(const struct window *window, const struct windo
 
 /* Forgets the latest with the key, if there is one. */
 void window_drop(struct window *window, const uint64_t key[2]);
+
+/* Forgets the oldest of all with a text. *from: no older one has any. False: there is none. */
+bool window_drop_oldest_text(struct window *window, uint64_t *from);
 
 /* Forgets all of a version, whose number will be another's. */
 void window_drop_version(struct window *window, unsigned version);

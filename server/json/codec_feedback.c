@@ -13,7 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKENS_PER_ITEM = 16 + 2 * OUTCOME_SET_LABELS }; /* all members take fifteen, and a set */
+enum {
+    TOKENS_PER_ITEM = 16 + 2 * OUTCOME_SET_LABELS, /* all members take fifteen, and a set */
+    TEXT_COPIES = 5
+};
 
 /* ---- reading ---- */
 
@@ -52,6 +55,46 @@ static enum err_code read_needed(const struct reader *reader, const json_t *obje
                              : err_set(err, ERR_UNUSABLE, "%s.%s: empty", reader->path, key);
 }
 
+/* A right text, which may be empty and have lines; *out stays NULL if there is none. */
+static enum err_code read_output(const struct reader *reader, const json_t *object,
+                                 const char **out, struct err *err)
+{
+    const char *text = NULL;
+    if (doc_get_string(object, reader->path, "output", &text, err) || text == NULL)
+        return err->code;
+    const size_t len = strlen(text);
+    if (len > LIMIT_OUTPUT_BYTES)
+        return err_set(err, ERR_UNUSABLE, "%s.output: at most %d bytes, found %zu", reader->path,
+                       LIMIT_OUTPUT_BYTES, len);
+    for (size_t at = 0, piece; at <= len; at += piece + 1) {
+        piece = strcspn(text + at, "\t\n\r");
+        if (codec_check_label(text + at, piece, LIMIT_OUTPUT_BYTES, reader->path, "output", err))
+            return err->code;
+    }
+    *out = arena_copy(reader->arena, text, len);
+    return *out != NULL ? ERR_OK : err_no_memory(err, len);
+}
+
+/* One of the three says what is right. */
+static enum err_code check_right(const struct reader *reader, const json_t *object, struct err *err)
+{
+    static const char *const names[] = {"label", "labels", "output"};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const json_t *value = json_object_get(object, names[i]);
+        if (value == NULL || json_is_null(value))
+            continue;
+        if (first != NULL)
+            return err_set(err, ERR_UNUSABLE, "%s: \"%s\" and \"%s\" exclude each other",
+                           reader->path, first, names[i]);
+        first = names[i];
+    }
+    if (first == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: expected \"label\", or of a text \"output\", found none", reader->path);
+    return ERR_OK;
+}
+
 /* The set of right labels; *out stays empty if there is none. */
 static enum err_code read_labels(const struct reader *reader, const json_t *object,
                                  struct feedback_labels *out, struct err *err)
@@ -60,10 +103,6 @@ static enum err_code read_labels(const struct reader *reader, const json_t *obje
     const size_t count = json_array_size(list);
     if (list == NULL || json_is_null(list))
         return ERR_OK;
-    const json_t *label = json_object_get(object, "label");
-    if (label != NULL && !json_is_null(label))
-        return err_set(err, ERR_UNUSABLE, "%s: \"label\" and \"labels\" exclude each other",
-                       reader->path);
     if (!json_is_array(list))
         return err_set(err, ERR_UNUSABLE, "%s.labels: expected an array, found %s", reader->path,
                        doc_type_name(list));
@@ -101,8 +140,9 @@ static enum err_code read_item(const struct reader *reader, const json_t *object
                        doc_type_name(object));
     if (codec_check_members(object, reader->path, &codec_names_feedback, err) ||
         read_needed(reader, object, "id", LIMIT_ID_BYTES, &item->id, err) ||
-        read_labels(reader, object, &item->labels, err) ||
-        (item->labels.texts == NULL &&
+        check_right(reader, object, err) || read_labels(reader, object, &item->labels, err) ||
+        read_output(reader, object, &item->output, err) ||
+        (item->labels.texts == NULL && item->output == NULL &&
          read_needed(reader, object, "label", LIMIT_LABEL_BYTES, &item->label, err)) ||
         doc_get_integer(object, reader->path, "index", 0, CODEC_FEEDBACK_INDEX_MAX, &index, err) ||
         read_string(reader, object, "source", LIMIT_SOURCE_BYTES, &item->source, err) ||
@@ -191,7 +231,7 @@ out:
  * the tree of the reply and twice in its text, and perhaps a list of the model's labels. */
 size_t codec_feedback_bytes(size_t len, unsigned inputs_max)
 {
-    enum { TOKEN_BYTES = 128, TEXT_COPIES = 5, ITEM_BYTES_MIN = 8, RESULT_BYTES = 4096 };
+    enum { TOKEN_BYTES = 128, ITEM_BYTES_MIN = 8, RESULT_BYTES = 4096 };
     const struct doc_limits limits = limits_of(inputs_max);
     size_t tokens = len < limits.tokens_max ? len : limits.tokens_max;
     size_t seen = len < limits.bytes_max ? len : limits.bytes_max;
@@ -201,19 +241,48 @@ size_t codec_feedback_bytes(size_t len, unsigned inputs_max)
            items * (sizeof(struct feedback_item) + FEEDBACK_LINE_BYTES + RESULT_BYTES);
 }
 
+/* Two texts more than the body has, the written one and the one of before: in the arena, in the line
+ * and in the reply. */
+size_t codec_feedback_texts_bytes(const struct feedback_item *items, unsigned count)
+{
+    size_t texts = 0;
+    for (unsigned i = 0; i < count; i++)
+        texts += items[i].output != NULL;
+    return texts * (FEEDBACK_TEXT_LINE_BYTES + (size_t)TEXT_COPIES * 2 * LIMIT_OUTPUT_BYTES);
+}
+
 /* ---- answering ---- */
 
-/* Adds a label, or of a set the list; nothing if there is neither. */
-static int add_label(json_t *object, const char *name, const char *label, const char *list_name,
+/* Names of one label, of a text, and of a set of labels. */
+struct names {
+    const char *label, *output, *labels;
+};
+static const struct names right = {"label", "output", "labels"},
+                          predicted = {"predicted", "predicted_output", "predicted_labels"},
+                          replaced = {"replaced", "replaced_output", "replaced_labels"},
+                          removed = {"removed", "removed_output", "removed_labels"};
+
+/* Adds a label or a text, or of a set the list; nothing if there is none of them. */
+static int add_label(json_t *object, const struct names *names, bool is_text, const char *label,
                      const struct feedback_labels *labels)
 {
     if (labels->texts == NULL)
-        return label != NULL ? codec_add(object, name, json_string(label)) : 0;
+        return label != NULL
+                   ? codec_add(object, is_text ? names->output : names->label, json_string(label))
+                   : 0;
     json_t *list = json_array();
     int failed = 0;
     for (unsigned i = 0; i < labels->count; i++)
         failed |= json_array_append_new(list, json_string(labels->texts[i]));
-    return failed | codec_add(object, list_name, list);
+    return failed | codec_add(object, names->labels, list);
+}
+
+/* null: no text was written that obeys the rules. */
+static int add_predicted(json_t *object, const struct feedback_item *item)
+{
+    if (item->is_text && item->predicted == NULL)
+        return codec_add(object, predicted.output, json_null());
+    return add_label(object, &predicted, item->is_text, item->predicted, &item->predicted_labels);
 }
 
 static json_t *result_json(const struct feedback_item *item)
@@ -223,12 +292,13 @@ static json_t *result_json(const struct feedback_item *item)
     json_t *result = json_object();
     int failed = codec_add(result, "id", json_string(item->id));
     failed |= codec_add(result, "index", json_integer(item->index));
-    failed |= add_label(result, "label", item->label, "labels", &item->labels);
-    failed |= add_label(result, "predicted", item->predicted, "predicted_labels",
-                        &item->predicted_labels);
+    failed |= add_label(result, &right, item->is_text, item->is_text ? item->output : item->label,
+                        &item->labels);
+    failed |= add_predicted(result, item);
     failed |= codec_add(result, "correct", json_boolean(item->is_correct));
-    failed |=
-        add_label(result, "replaced", item->replaced, "replaced_labels", &item->replaced_labels);
+    if (item->is_text)
+        failed |= codec_add(result, "edits", json_integer(item->edits));
+    failed |= add_label(result, &replaced, item->is_text, item->replaced, &item->replaced_labels);
     return codec_whole(result, failed);
 }
 
@@ -253,9 +323,8 @@ const char *codec_feedback_encode_removed(const struct feedback_item *item, stru
     json_t *reply = json_object();
     int failed = codec_add(reply, "id", json_string(item->id));
     failed |= codec_add(reply, "index", json_integer(item->index));
-    failed |= add_label(reply, "removed", item->replaced, "removed_labels", &item->replaced_labels);
-    failed |=
-        add_label(reply, "predicted", item->predicted, "predicted_labels", &item->predicted_labels);
+    failed |= add_label(reply, &removed, item->is_text, item->replaced, &item->replaced_labels);
+    failed |= add_predicted(reply, item);
     return codec_finish(codec_whole(reply, failed), "", arena, len);
 }
 
@@ -267,7 +336,7 @@ static json_t *ratio(uint64_t part, uint64_t all)
     return all > 0 ? json_real((double)part / (double)all) : json_null();
 }
 
-static json_t *share_json(const struct feedback_share *share)
+static json_t *share_json(const struct feedback_share *share, bool has_texts)
 {
     const struct interval interval = wilson_interval(share->right, share->count);
     json_t *object = json_object();
@@ -275,6 +344,8 @@ static json_t *share_json(const struct feedback_share *share)
     failed |= codec_add(object, "low", json_real(interval.low));
     failed |= codec_add(object, "high", json_real(interval.high));
     failed |= codec_add(object, "n", json_integer((json_int_t)share->count));
+    if (has_texts)
+        failed |= codec_add(object, "error_rate", ratio(share->edits, share->characters));
     return codec_whole(object, failed);
 }
 
@@ -312,12 +383,12 @@ struct json_t *codec_feedback_accuracy(const struct feedback_accuracy *accuracy,
                                        bool with_confusion)
 {
     const struct feedback_weighted *weighted = &accuracy->weighted;
-    json_t *object = share_json(&accuracy->all), *decisions = json_object();
+    json_t *object = share_json(&accuracy->all, accuracy->has_texts), *decisions = json_object();
     json_t *estimate = weighted->is_known ? json_object() : json_null(); /* cannot be said: null */
     int failed = 0;
     for (unsigned i = 0; i < DECISION_COUNT; i++)
         failed |= codec_add(decisions, decision_name((enum decision)i),
-                            share_json(&accuracy->by_decision[i]));
+                            share_json(&accuracy->by_decision[i], accuracy->has_texts));
     if (weighted->is_known) {
         failed |= codec_add(estimate, "value", json_real(weighted->value));
         failed |= codec_add(estimate, "low", json_real(weighted->interval.low));

@@ -97,10 +97,11 @@ static bool find_same_labels(struct metrics_series *series)
 
 unsigned metrics_labels(const struct engine_info *info, const char **other)
 {
-    *other = info->task == ENGINE_ANSWER ? "answers"
-             : info->row_size > 0        ? "spans"
-             : info->is_zero_shot        ? "other"
-                                         : NULL;
+    *other = info->task == ENGINE_ANSWER     ? "answers"
+             : info->task == ENGINE_GENERATE ? "texts"
+             : info->row_size > 0            ? "spans"
+             : info->is_zero_shot            ? "other"
+                                             : NULL;
     return info->row_size > 0 ? 0 : info->label_count;
 }
 

@@ -100,8 +100,8 @@ void metrics_forget(struct metrics_series *series, unsigned generation);
 uint64_t metrics_cell_sum(const struct metrics_series *series, size_t cell);
 
 /* Labels of the model's own that its predictions are counted by, and the one behind them for all
- * others: "spans" of a model of tags and "answers" of one of questions, which count texts; "other"
- * of a zero-shot one; NULL: none. */
+ * others: "spans" of a model of tags and "answers" of one of questions, which count texts; "texts"
+ * of one that writes; "other" of a zero-shot one; NULL: none. */
 unsigned metrics_labels(const struct engine_info *info, const char **other);
 
 /* The first label of the text; label_count if it has none. */

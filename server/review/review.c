@@ -206,7 +206,7 @@ void review_offer(struct review *review, const struct request *request)
         if (row->err.code != ERR_OK)
             continue;
         const struct answer_outcome outcome = answer_outcome(row->answer.info, &row->answer.result);
-        if (outcome.number_name == NULL)
+        if (outcome.number_name == NULL || outcome.is_text)
             continue;
         const enum decision decision = outcome.judgement->decision;
         const bool is_sampled =

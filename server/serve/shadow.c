@@ -139,7 +139,7 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
     pthread_mutex_unlock(&shadow->lock);
     if (is_full || row->labels != NULL) /* which the shadow does not have encoded */
         return false;
-    if (outcome.number_name == NULL) /* a vector: there is nothing to compare */
+    if (outcome.number_name == NULL || outcome.is_text) /* there is nothing to compare */
         return false;
     size_t held = memory_sum(need_of(model, &source), bytes_of(&source) + sizeof(struct job));
     if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))

@@ -23,8 +23,13 @@ static void check_item(const struct feedback_item *item, bool is_list)
     if (item->err.code != ERR_OK)
         return;
     check_text(item->id, LIMIT_ID_BYTES);
-    check_text(item->label, LIMIT_LABEL_BYTES);
-    FUZZ_CLAIM(item->id[0] != '\0' && item->label[0] != '\0');
+    FUZZ_CLAIM((item->label != NULL) + (item->labels.texts != NULL) + (item->output != NULL) == 1);
+    if (item->label != NULL)
+        check_text(item->label, LIMIT_LABEL_BYTES);
+    for (unsigned i = 0; i < item->labels.count; i++)
+        FUZZ_CLAIM(strlen(item->labels.texts[i]) <= LIMIT_LABEL_BYTES);
+    FUZZ_CLAIM(item->output == NULL || strlen(item->output) <= LIMIT_OUTPUT_BYTES);
+    FUZZ_CLAIM(item->id[0] != '\0' && (item->label == NULL || item->label[0] != '\0'));
     FUZZ_CLAIM(item->index <= CODEC_FEEDBACK_INDEX_MAX);
     if (item->source != NULL)
         check_text(item->source, LIMIT_SOURCE_BYTES);
@@ -33,8 +38,10 @@ static void check_item(const struct feedback_item *item, bool is_list)
 static void check_reply(const struct feedback_call *call, struct arena *arena)
 {
     size_t len = 0;
-    for (unsigned i = 0; i < call->count; i++)
+    for (unsigned i = 0; i < call->count; i++) {
+        call->items[i].is_text = call->items[i].output != NULL;
         call->items[i].predicted = call->items[i].label;
+    }
     const char *reply = codec_feedback_encode(call, arena, &len);
     FUZZ_CLAIM(reply != NULL && strlen(reply) == len && fuzz_is_json(reply, len));
 }

@@ -39,6 +39,17 @@ START_TEST(answer_outcome_has_what_the_task_gives)
     ck_assert_str_eq(outcome.number_name, "value");
     ck_assert_float_eq(outcome.number, -3);
     ck_assert_ptr_eq(outcome.judgement, &value.judgement);
+    const struct engine_text text = {.text = "W12", .len = 3, .confidence = 0.5F};
+    struct engine_result written = {.task = ENGINE_GENERATE, .texts = &text, .text_count = 1};
+    outcome = answer_outcome(&info, &written);
+    ck_assert(outcome.is_text && outcome.label == NULL && outcome.text_len == 3);
+    ck_assert_str_eq(outcome.text, "W12");
+    ck_assert_str_eq(outcome.number_name, "confidence");
+    ck_assert_float_eq(outcome.number, 0.5F);
+    written.text_count = 0; /* none obeys the rules */
+    outcome = answer_outcome(&info, &written);
+    ck_assert(outcome.is_text && outcome.text == NULL && outcome.number_name == NULL);
+    ck_assert_ptr_eq(outcome.judgement, &written.judgement);
     outcome = answer_outcome(&info, &(struct engine_result){.task = ENGINE_EMBED});
     ck_assert(outcome.label == NULL && outcome.number_name == NULL && outcome.judgement == NULL);
     const struct engine_result spans = {.task = ENGINE_TAG};

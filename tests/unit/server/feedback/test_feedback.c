@@ -159,7 +159,7 @@ START_TEST(an_id_that_is_not_remembered_is_not_found)
     ck_assert_str_eq(gone.err.text,
                      "id: no prediction with this id and index is remembered: only the "
                      "last 2 are (feedback_window), of at most 256 versions, and none made with "
-                     "candidate_labels");
+                     "candidate_labels nor a text of more than 4096 bytes");
     ck_assert_int_eq(give("c", 0, "Center").err.code, ERR_OK);
     expect_all(1, 1);
     closed();

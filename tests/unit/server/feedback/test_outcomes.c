@@ -142,8 +142,8 @@ END_TEST
 
 START_TEST(outcomes_lower_current_counts_but_not_given_ones)
 {
-    const struct outcomes_mark right = {1, 1, DECISION_AUTO, true, false},
-                               wrong = {0, 1, DECISION_REVIEW, false, false};
+    const struct outcomes_mark right = {.label = 1, .predicted = 1, .is_sampled = true},
+                               wrong = {.predicted = 1, .decision = DECISION_REVIEW};
     opened();
     unsigned version = (unsigned)outcomes_version(outcomes, "m", "1", false);
     for (int i = 0; i < 3; i++) {
@@ -173,7 +173,7 @@ START_TEST(beyond_the_cells_a_version_is_still_exact)
     unsigned version = (unsigned)outcomes_version(outcomes, "m", "1", false);
     for (int step = 1; step >= -1; step -= 2)
         for (uint32_t i = 0; i < PAIRS; i++) {
-            const struct outcomes_mark mark = {i % 100, i / 100, DECISION_AUTO, false, false};
+            const struct outcomes_mark mark = {.label = i % 100, .predicted = i / 100};
             outcomes_count(outcomes, version, &mark, step);
             if (step > 0)
                 outcomes_given(outcomes, version, &mark);

@@ -55,7 +55,8 @@ START_TEST(a_bad_item_of_a_list_leaves_the_others)
                      ERR_OK);
     ck_assert(call.is_list && call.count == 3);
     ck_assert_int_eq(call.items[0].err.code, ERR_OK);
-    ck_assert_str_eq(call.items[1].err.text, "$.feedback[1]: expected \"label\", found none");
+    ck_assert_str_eq(call.items[1].err.text,
+                     "$.feedback[1]: expected \"label\", or of a text \"output\", found none");
     ck_assert_str_eq(call.items[2].label, "y");
 }
 END_TEST
@@ -79,13 +80,15 @@ START_TEST(codec_feedback_errors_give_their_place)
         {"{", ERR_MALFORMED, NULL},
         {"[]", ERR_UNUSABLE, "$: expected an object, found an array"},
         {"{}", ERR_UNUSABLE, "$: expected \"id\", found none"},
-        {"{\"id\":\"a\"}", ERR_UNUSABLE, "$: expected \"label\", found none"},
+        {"{\"id\":\"a\"}", ERR_UNUSABLE,
+         "$: expected \"label\", or of a text \"output\", found none"},
         {"{\"id\":\"\",\"label\":\"b\"}", ERR_UNUSABLE, "$.id: empty"},
         {"{\"id\":\"a\",\"label\":\"\"}", ERR_UNUSABLE, "$.label: empty"},
         {"{\"id\":true,\"label\":\"b\"}", ERR_UNUSABLE, "$.id: expected a string, found a boolean"},
         {"{\"id\":\"a\",\"label\":\"b\",\"source\":7}", ERR_UNUSABLE,
          "$.source: expected a string, found a number"},
-        {"{\"id\":\"a\",\"labels\":null}", ERR_UNUSABLE, "$: expected \"label\", found none"},
+        {"{\"id\":\"a\",\"labels\":null}", ERR_UNUSABLE,
+         "$: expected \"label\", or of a text \"output\", found none"},
         {"{\"id\":\"a\",\"labels\":\"b\"}", ERR_UNUSABLE,
          "$.labels: expected an array, found a string"},
         {"{\"id\":\"a\",\"labels\":[\"b\",7]}", ERR_UNUSABLE,
@@ -101,6 +104,17 @@ START_TEST(codec_feedback_errors_give_their_place)
          "\"\",\"\","
          "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}",
          ERR_TOO_LARGE, "$.labels: at most 63 labels, found 64"},
+        {"{\"id\":\"a\",\"label\":\"b\",\"output\":\"\"}", ERR_UNUSABLE,
+         "$: \"label\" and \"output\" exclude each other"},
+        {"{\"id\":\"a\",\"labels\":[],\"output\":\"b\"}", ERR_UNUSABLE,
+         "$: \"labels\" and \"output\" exclude each other"},
+        {"{\"id\":\"a\",\"output\":7}", ERR_UNUSABLE,
+         "$.output: expected a string, found a number"},
+        {"{\"id\":\"a\",\"output\":\"b\\n\\u0007\"}", ERR_UNUSABLE,
+         "$.output: must not contain control characters"},
+        {"{\"id\":\"a\",\"output\":\"b\\u0000\"}", ERR_UNUSABLE,
+         "$.output: must not contain a NUL character"},
+        {"{\"id\":\"a\",\"output\":\"b\xff\"}", ERR_UNUSABLE, NULL},
         {"{\"id\":\"a\",\"labl\":\"b\"}", ERR_UNUSABLE,
          "$.labl: unknown member; did you mean \"label\"?"},
         {"{\"id\":\"a\",\"label\":\"b\",\"\\u001b[2J\":1}", ERR_UNUSABLE, "$: an unknown member"},
@@ -138,7 +152,14 @@ START_TEST(strings_have_their_bounds)
         const char *member;
         unsigned most;
     } bounds[] = {{"id", 128}, {"label", 256}, {"source", 64}};
-    char body[2048], text[512];
+    char body[16384], text[4098];
+    for (unsigned over = 0; over < 2; over++) {
+        memset(text, 'x', 4096 + over);
+        text[4096 + over] = '\0';
+        snprintf(body, sizeof body, "{\"id\":\"a\",\"output\":\"%s\"}", text);
+        ck_assert_int_eq(parse(body), over ? ERR_UNUSABLE : ERR_OK);
+    }
+    ck_assert_str_eq(err.text, "$.output: at most 4096 bytes, found 4097");
     for (size_t i = 0; i < 3; i++)
         for (unsigned over = 0; over < 2; over++) {
             memset(text, 'x', bounds[i].most + over);
@@ -191,6 +212,53 @@ START_TEST(an_answer_has_results_and_problems_in_order)
 }
 END_TEST
 
+START_TEST(a_right_text_may_be_empty_and_have_lines)
+{
+    ck_assert_int_eq(parse("{\"id\":\"a\",\"output\":\"\"}"), ERR_OK);
+    ck_assert_str_eq(call.items[0].output, "");
+    ck_assert_ptr_null(call.items[0].label);
+    ck_assert_int_eq(parse("{\"id\":\"a\",\"output\":\"W12\\r\\n\\tend\\n\"}"), ERR_OK);
+    ck_assert_str_eq(call.items[0].output, "W12\r\n\tend\n");
+    ck_assert_uint_eq(codec_feedback_texts_bytes(call.items, 1) > 0, 1);
+}
+END_TEST
+
+START_TEST(an_answer_of_texts_names_them_as_the_prediction_does)
+{
+    struct feedback_item items[] = {
+        {.id = "a", .output = "W1", .is_text = true, .predicted = "W1", .is_correct = true},
+        {.id = "b", .output = "W2", .is_text = true, .replaced = "", .edits = 2}};
+    const struct feedback_call made = {.is_list = true, .items = items, .count = 2};
+    size_t len = 0;
+    arena_init(&arena);
+    ck_assert_str_eq(codec_feedback_encode(&made, &arena, &len),
+                     "{\"accepted\":2,\"results\":["
+                     "{\"id\":\"a\",\"index\":0,\"output\":\"W1\",\"predicted_output\":\"W1\","
+                     "\"correct\":true,\"edits\":0},"
+                     "{\"id\":\"b\",\"index\":0,\"output\":\"W2\",\"predicted_output\":null,"
+                     "\"correct\":false,\"edits\":2,\"replaced_output\":\"\"}]}");
+    ck_assert_str_eq(
+        codec_feedback_encode_removed(&items[1], &arena, &len),
+        "{\"id\":\"b\",\"index\":0,\"removed_output\":\"\",\"predicted_output\":null}");
+}
+END_TEST
+
+START_TEST(an_accuracy_of_texts_has_an_error_rate)
+{
+    const struct feedback_accuracy some = {
+        .has_texts = true, .all = {1, 2, 3, 12}, .by_decision = {[DECISION_AUTO] = {1, 2, 3, 12}}};
+    json_t *object = codec_feedback_accuracy(&some, true);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(3));
+    ck_assert_msg(strstr(text, "\"n\":2,\"error_rate\":0.25,\"by_decision\":{\"auto\":{\"value\":"
+                               "0.5,") != NULL,
+                  "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, "\"review\":{\"value\":null,\"low\":0.0,\"high\":1.0,"
+                                       "\"n\":0,\"error_rate\":null}"));
+    free(text);
+    json_decref(object);
+}
+END_TEST
+
 START_TEST(an_accuracy_of_none_is_null_and_may_be_anything)
 {
     const struct feedback_accuracy none = {0};
@@ -232,9 +300,11 @@ START_TEST(an_accuracy_has_wilsons_interval_classes_and_pairs)
 }
 END_TEST
 
-SUITE("codec_feedback", a_set_of_labels_is_read_and_may_be_empty,
-      one_label_is_read_with_all_its_members, a_bad_item_of_a_list_leaves_the_others,
-      a_numeric_id_and_label_are_taken_as_their_text, codec_feedback_errors_give_their_place,
-      strings_have_their_bounds, more_tokens_than_labels_can_have_are_refused,
-      an_answer_has_results_and_problems_in_order, an_accuracy_of_none_is_null_and_may_be_anything,
+SUITE("codec_feedback", a_right_text_may_be_empty_and_have_lines,
+      an_answer_of_texts_names_them_as_the_prediction_does, an_accuracy_of_texts_has_an_error_rate,
+      a_set_of_labels_is_read_and_may_be_empty, one_label_is_read_with_all_its_members,
+      a_bad_item_of_a_list_leaves_the_others, a_numeric_id_and_label_are_taken_as_their_text,
+      codec_feedback_errors_give_their_place, strings_have_their_bounds,
+      more_tokens_than_labels_can_have_are_refused, an_answer_has_results_and_problems_in_order,
+      an_accuracy_of_none_is_null_and_may_be_anything,
       an_accuracy_has_wilsons_interval_classes_and_pairs)
