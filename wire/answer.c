@@ -146,8 +146,7 @@ static json_t *reason_of_text(const struct answer *answer)
                         (double)judgement->score, (double)judgement->threshold);
 }
 
-/* A sentence that tells a person why the decision is not auto. */
-static json_t *reason_of(const struct answer *answer)
+json_t *answer_reason(const struct answer *answer)
 {
     const struct judgement *judgement = &answer->result.judgement;
     if (answer->result.task == ENGINE_GENERATE)
@@ -461,7 +460,7 @@ static void add_judgement(struct builder *reply, const struct answer *answer)
     const struct judgement *judgement = &answer->result.judgement;
     add(reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
     if (judgement->decision != DECISION_AUTO)
-        add(reply, "reason", reason_of(answer));
+        add(reply, "reason", answer_reason(answer));
     if (judgement->has_ood)
         add(reply, "ood_score", json_real((double)judgement->ood_score));
     if (judgement->has_rank)

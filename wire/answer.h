@@ -64,6 +64,10 @@ struct json_t *answer_similar(const struct answer_neighbours *neighbours);
  * scores by label index. A new reference; NULL if there is no memory, or a name is not UTF-8. */
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
 
+/* The sentence of "reason", which tells a person why the decision is not auto. A new reference to a
+ * string; NULL without memory. */
+struct json_t *answer_reason(const struct answer *answer);
+
 /* The description of a model (engine_describe) as an object: family, kind, dtype, labels, sizes,
  * limits, and unused tensors. Never a path. */
 struct json_t *answer_model(const struct engine_info *info);

@@ -145,6 +145,12 @@ static enum err_code read_question(struct service *service, struct request *requ
     if (model == NULL)
         return err_set(err, ERR_NOT_FOUND,
                        "?model: no model of this name is served; GET /models lists them");
+    if (model->info->task == ENGINE_GENERATE)
+        return err_set(
+            err, ERR_UNUSABLE,
+            "?model: this model writes texts, which make no groups; GET /review?model=%s "
+            "lists its inputs",
+            question->model);
     question->likeness_size = model->info->classifier_size;
     request->state = question;
     request->deadline_ns = clock_now_ns() + (uint64_t)GROUPS_MS_MAX * CLOCK_NS_PER_MS;

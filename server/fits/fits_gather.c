@@ -50,7 +50,7 @@ static bool look(void *context, const struct kept_entry *entry, const struct fee
 {
     struct search *search = context;
     (void)entry;
-    search->is_found = strcmp(given->model, search->model) == 0;
+    search->is_found = !given->is_text && strcmp(given->model, search->model) == 0;
     return !search->is_found;
 }
 
@@ -80,7 +80,7 @@ static bool collect(void *context, const struct kept_entry *entry,
                     const struct feedback_given *given)
 {
     struct examples *examples = context;
-    if (strcmp(given->model, examples->model) != 0)
+    if (given->is_text || strcmp(given->model, examples->model) != 0)
         return true;
     if (examples->count == examples->room) {
         const size_t room = examples->room > 0 ? 2 * examples->room : CHUNK;
@@ -194,7 +194,7 @@ static bool is_meant(const struct fits_gather *gather, const struct kept_input *
     const bool is_text = strncmp(input->media_type, "image/", 6) != 0;
     return input->len > 0 && is_text == (gather->kind == ENGINE_TEXT) &&
            strcmp(input->model, gather->model) == 0 &&
-           strcmp(input->version, given->version) == 0 &&
+           strcmp(input->version, given->version) == 0 && input->label != NULL &&
            strcmp(input->label, given->predicted) == 0;
 }
 

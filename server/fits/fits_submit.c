@@ -136,6 +136,10 @@ static enum err_code make(struct fits *fits, const struct snapshot *snapshot,
     *out = NULL;
     if (model == NULL)
         return err_set(err, ERR_NOT_FOUND, "$.name: no model has this name");
+    if (model->info->task == ENGINE_GENERATE)
+        return err_set(err, ERR_UNUSABLE,
+                       "$.name: this model writes texts, and fits make classifiers; attnd-train "
+                       "--task seq2seq learns from right texts");
     if (fits->options.review == NULL)
         return err_set(err, ERR_CONFLICT,
                        "this server keeps no inputs to learn from: set keep_inputs_bytes");

@@ -28,7 +28,7 @@ static enum err_code read_whole(const char *name, const char *value, uint64_t ma
 enum err_code codec_review_option(struct review_filter *filter, const char *name, const char *value,
                                   struct err *err)
 {
-    static const char *const known[] = {"decision", "limit", "before"};
+    static const char *const known[] = {"decision", "limit", "before", "model"};
     uint64_t number = 0;
     if (strcmp(name, known[0]) == 0) {
         for (unsigned i = 0; value != NULL && i < DECISION_COUNT; i++)
@@ -42,6 +42,12 @@ enum err_code codec_review_option(struct review_filter *filter, const char *name
         if (read_whole(name, value, REVIEW_LIMIT_MAX, &number, err) == ERR_OK)
             filter->limit = (unsigned)number;
         return err->code;
+    }
+    if (strcmp(name, known[3]) == 0) {
+        filter->model = value;
+        return value != NULL && value[0] != '\0'
+                   ? ERR_OK
+                   : err_set(err, ERR_UNUSABLE, "?model: expected the name of a model, found none");
     }
     if (strcmp(name, known[2]) == 0)
         return read_whole(name, value, INT64_MAX, &filter->before, err);
@@ -59,13 +65,26 @@ json_t *codec_review_input(const struct kept_input *input)
     failed |= codec_add(object, "time", json_string(input->time));
     failed |= codec_add(object, "model",
                         json_pack("{s:s, s:s}", "name", input->model, "version", input->version));
-    failed |= codec_add(object, "label", json_string(input->label));
-    failed |= codec_add(object, "score", json_real(input->score));
+    if (input->label != NULL)
+        failed |= codec_add(object, "label", json_string(input->label));
+    else
+        failed |= codec_add(object, "output",
+                            input->output != NULL ? json_string(input->output) : json_null());
+    if (input->label != NULL || input->output != NULL)
+        failed |= codec_add(object, input->label != NULL ? "score" : "confidence",
+                            json_real(input->score));
+    if (input->rejected != NULL)
+        failed |= codec_add(object, "rejected", json_string(input->rejected));
     failed |= codec_add(object, "decision", json_string(decision_name(input->decision)));
+    if (input->reason != NULL)
+        failed |= codec_add(object, "reason", json_string(input->reason));
     failed |= codec_add(object, "sampled", json_boolean(input->is_sampled));
     failed |= codec_add(object, "media_type", json_string(input->media_type));
     failed |= codec_add(object, "bytes", json_integer((json_int_t)input->len));
     failed |= codec_add(object, "digest", json_string(input->digest));
+    if (input->right != NULL)
+        failed |= codec_add(object, input->label != NULL ? "right_label" : "right_output",
+                            json_string(input->right));
     if (input->context != NULL)
         failed |= codec_add(object, "context", json_loads(input->context, 0, NULL));
     return codec_whole(object, failed);

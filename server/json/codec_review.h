@@ -1,8 +1,10 @@
 /* codec_review.h - what GET /review and GET /review/groups take and answer.
  *
  *     {"inputs": [{"id", "index", "time", "model": {"name", "version"}, "label", "score",
- *                  "decision", "sampled", "media_type", "bytes", "digest", "context"?}],
+ *                  "decision", "reason"?, "sampled", "media_type", "bytes", "digest",
+ *                  "right_label"?, "context"?}],
  *      "next": 41}                        null: there are no older ones
+ *     of a text "output", "confidence" and "right_output"; if "output" is null perhaps "rejected"
  *
  *     {"model": "wafer-vit",
  *      "groups": [{"size": 12, "label": "Scratch", "decisions": {"auto": 0, "review": 12, ...},
@@ -25,7 +27,8 @@
 
 struct json_t; /* jansson's */
 
-/* One option of the query: `decision`, `limit`, `before`. ERR_UNUSABLE with its name. */
+/* One option of the query: `decision`, `limit`, `before`, `model`. The value stays the query's.
+ * ERR_UNUSABLE with its name. */
 enum err_code codec_review_option(struct review_filter *filter, const char *name, const char *value,
                                   struct err *err);
 

@@ -44,15 +44,25 @@ bool kept_file_head(const struct kept_input *input, char out[KEPT_FILE_HEAD_BYTE
 {
     /* Leaves room for the bytes that the writer adds. */
     struct json_line line = {.bytes = out, .size = KEPT_FILE_HEAD_BYTES - KEPT_FILE_TAIL_BYTES};
-    json_line_number(&line, "format", KEPT_FILE_FORMAT);
+    json_line_number(&line, "format",
+                     input->label != NULL ? KEPT_FILE_FORMAT : KEPT_FILE_FORMAT_TEXT);
     json_line_text(&line, "id", input->id);
     json_line_number(&line, "index", input->index);
     json_line_text(&line, "time", input->time);
     json_line_text(&line, "model", input->model);
     json_line_text(&line, "version", input->version);
-    json_line_text(&line, "label", input->label);
-    json_line_number(&line, "score", input->score);
+    if (input->label != NULL) {
+        json_line_text(&line, "label", input->label);
+        json_line_number(&line, "score", input->score);
+    } else {
+        json_line_text(&line, "output", input->output);
+        json_line_number(&line, "confidence", input->score);
+    }
+    if (input->rejected != NULL)
+        json_line_text(&line, "rejected", input->rejected);
     json_line_text(&line, "decision", decision_name(input->decision));
+    if (input->reason != NULL)
+        json_line_text(&line, "reason", input->reason);
     json_line_json(&line, "sampled", input->is_sampled ? "true" : "false");
     json_line_text(&line, "media_type", input->media_type);
     json_line_number(&line, "likeness", input->likeness_size);
@@ -97,14 +107,21 @@ struct reader {
     struct err *err;
 };
 
-static const char *copy_text(const struct reader *reader, const char *key)
+/* NULL: the line has none, or *err is set. */
+static const char *find_text(const struct reader *reader, const char *key)
 {
     const char *text = doc_as_string(doc_member(reader->root, key));
     const char *copy = text != NULL ? arena_copy(reader->arena, text, strlen(text)) : NULL;
-    if (text == NULL)
-        err_set(reader->err, ERR_UNUSABLE, "has no \"%s\"", key);
-    else if (copy == NULL)
+    if (text != NULL && copy == NULL)
         err_no_memory(reader->err, strlen(text));
+    return copy;
+}
+
+static const char *copy_text(const struct reader *reader, const char *key)
+{
+    const char *copy = find_text(reader, key);
+    if (copy == NULL)
+        err_set(reader->err, ERR_UNUSABLE, "has no \"%s\"", key);
     return copy;
 }
 
@@ -132,14 +149,13 @@ static const char *find_media_type(const char *word)
     return NULL;
 }
 
-static enum err_code check_format(const struct json_t *root, struct err *err)
+static enum err_code check_format(const struct json_t *root, long long *format, struct err *err)
 {
-    long long format = 0;
-    if (doc_get_integer(root, "$", "format", 0, INT_MAX, &format, err))
+    if (doc_get_integer(root, "$", "format", 0, INT_MAX, format, err))
         return err->code;
-    if (format < 1 || format > KEPT_FILE_FORMAT)
-        return err_set(err, ERR_UNUSABLE, "is of format %lld; this program reads 1 to %d", format,
-                       KEPT_FILE_FORMAT);
+    if (*format < 1 || *format > KEPT_FILE_FORMAT_TEXT)
+        return err_set(err, ERR_UNUSABLE, "is of format %lld; this program reads 1 to %d", *format,
+                       KEPT_FILE_FORMAT_TEXT);
     return ERR_OK;
 }
 
@@ -161,17 +177,21 @@ static const char *copy_context(const struct reader *reader, const char *line, s
 
 static void read_members(const struct reader *reader, struct kept_input *out)
 {
-    long long index = -1, bytes = -1, likeness = 0;
+    long long format = 0, index = -1, bytes = -1, likeness = 0;
     struct err *err = reader->err;
-    if (check_format(reader->root, err) ||
-        doc_get_integer(reader->root, "$", "index", 0, UINT_MAX, &index, err) ||
+    if (check_format(reader->root, &format, err))
+        return;
+    const bool is_text = format == KEPT_FILE_FORMAT_TEXT;
+    if (doc_get_integer(reader->root, "$", "index", 0, UINT_MAX, &index, err) ||
         doc_get_integer(reader->root, "$", "bytes", 0, LLONG_MAX, &bytes, err) ||
         doc_get_integer(reader->root, "$", "likeness", 0, LIKENESS_SIZE_MAX, &likeness, err) ||
-        doc_get_number(reader->root, "$", "score", &out->score, err) ||
+        doc_get_number(reader->root, "$", is_text ? "confidence" : "score", &out->score, err) ||
         doc_get_bool(reader->root, "$", "sampled", &out->is_sampled, err))
         return;
     if (index < 0 || bytes < 0)
         err_set(err, ERR_UNUSABLE, "has no \"index\" or \"bytes\"");
+    if (is_text && doc_member(reader->root, "confidence") == NULL)
+        err_set(err, ERR_UNUSABLE, "has no \"confidence\"");
     out->index = (unsigned)index;
     out->len = (size_t)bytes;
     out->likeness_size = (unsigned)likeness;
@@ -179,7 +199,10 @@ static void read_members(const struct reader *reader, struct kept_input *out)
     out->time = copy_text(reader, "time");
     out->model = copy_text(reader, "model");
     out->version = copy_text(reader, "version");
-    out->label = copy_text(reader, "label");
+    out->label = is_text ? NULL : copy_text(reader, "label");
+    out->output = find_text(reader, "output");
+    out->rejected = find_text(reader, "rejected");
+    out->reason = find_text(reader, "reason");
     out->digest = copy_text(reader, "digest");
     read_decision(reader, &out->decision);
     const char *word = doc_as_string(doc_member(reader->root, "media_type"));

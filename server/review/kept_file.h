@@ -2,14 +2,17 @@
  * the input is like (server/serve/likeness.h), a byte for each number, and its bytes as they came.
  *
  *     kept-000000000000002a.input
- *     {"format":2,"id":"die-7","index":0,"time":"...","media_type":"image/png","likeness":192,...}
+ *     {"format":2,"id":"die-7","index":0,"time":"...","media_type":"image/png","likeness":192,
+ *      "label":"Donut","score":0.61,"reason":"...",...}
  *     <likeness><bytes>
  *
  *     kept_file_head(&input, head, &parts.head_len);       when the request is over
  *     kept_file_write(dir, 42, &parts, &size, &err);       by a thread of its own
  *     kept_file_read(dir, 42, KEPT_FILE_LINE, &arena, &input, &err);
  *
- * Files of format 1 have no likeness, and are read as such.
+ * Files of format 1 have no likeness, and are read as such. A text that a model wrote makes a file of
+ * format 3: in place of "label" and "score" it has "output", or null and "rejected", and
+ * "confidence". Files of before have no "reason".
  *
  * The name is a number that no client chooses. A file is whole or absent (engine/base/replace.h).
  *
@@ -28,6 +31,7 @@
 
 enum {
     KEPT_FILE_FORMAT = 2,
+    KEPT_FILE_FORMAT_TEXT = 3,
     KEPT_FILE_HEAD_BYTES = 16 * 1024, /* of the line, at most */
     KEPT_FILE_TAIL_BYTES = 256,       /* of them, for what kept_file_write adds */
     KEPT_FILE_NAME_BYTES = 48
@@ -38,8 +42,13 @@ struct kept_input {
     const char *id;
     unsigned index;   /* of the input in its request */
     const char *time; /* RFC 3339, UTC, with milliseconds */
-    const char *model, *version, *label;
-    double score;
+    const char *model, *version;
+    const char *label;    /* NULL: the answer is a text, and then: */
+    const char *output;   /* it; NULL: none obeys the rules */
+    const char *rejected; /* the best one that does not; NULL: there is an output, or none */
+    double score;         /* of the label; the text's confidence */
+    const char *reason;   /* why a person is to look at it; NULL: not told */
+    const char *right;    /* the right label or text that was given; NULL: none. Of a list alone */
     enum decision decision;
     bool is_sampled;        /* one of the random sample of automatic ones */
     const char *media_type; /* "image/png", "image/jpeg", "text/plain; charset=utf-8", or of a pair
@@ -121,10 +130,10 @@ void kept_list_drop(struct kept_list *list);                             /* the 
 /* The newest with the key; false: there is none. A walk over all: 0.1 ms of 100000. */
 bool kept_list_find(const struct kept_list *list, const uint64_t key[2], struct kept_entry *out);
 
-/* Numbers below `before`, newest first, of one decision or, with DECISION_COUNT, of any; how many
- * there are, of at most `most`. */
+/* Numbers below `before`, newest first, of one decision or, with DECISION_COUNT, of any, and of one
+ * model or, with NULL, of any; how many there are, of at most `most`. */
 unsigned kept_list_before(const struct kept_list *list, uint64_t before, enum decision decision,
-                          uint64_t *out, unsigned most);
+                          const uint32_t *model, uint64_t *out, unsigned most);
 
 /* The newest entries of a model, newest first; how many there are, of at most `most`. */
 unsigned kept_list_newest(const struct kept_list *list, uint32_t model, struct kept_entry *out,

@@ -54,12 +54,13 @@ bool kept_list_find(const struct kept_list *list, const uint64_t key[2], struct 
 }
 
 unsigned kept_list_before(const struct kept_list *list, uint64_t before, enum decision decision,
-                          uint64_t *out, unsigned most)
+                          const uint32_t *model, uint64_t *out, unsigned most)
 {
     unsigned found = 0;
     for (unsigned i = list->count; i > 0 && found < most; i--) {
         const struct kept_entry *entry = at(list, i - 1);
-        if (entry->number < before && (decision == DECISION_COUNT || entry->decision == decision))
+        if (entry->number < before && (decision == DECISION_COUNT || entry->decision == decision) &&
+            (model == NULL || entry->model == *model))
             out[found++] = entry->number;
     }
     return found;

@@ -6,6 +6,7 @@
 #include "server/review/review.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/doc.h"
 #include "engine/base/doc_string.h"
 #include "engine/vision/input_formats.h"
 #include "server/feedback/feedback.h"
@@ -19,6 +20,7 @@
 #include "server/serve/request.h"
 #include "server/serve/snapshots.h"
 #include "wire/answer_outcome.h"
+#include "wire/limits.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,7 +94,7 @@ static unsigned likeness_size(const struct row *row)
 }
 
 static bool make_head(const struct request *request, const struct row *row,
-                      const struct answer_outcome *outcome, bool is_sampled,
+                      const struct answer_outcome *outcome, bool is_sampled, const char *reason,
                       char head[KEPT_FILE_HEAD_BYTES], size_t *len)
 {
     const unsigned index = request_index(request, row);
@@ -112,12 +114,17 @@ static bool make_head(const struct request *request, const struct row *row,
         .time = time_text,
         .model = answer->model_name,
         .version = answer->model_version != NULL ? answer->model_version : "",
-        .label = outcome->label != NULL ? outcome->label : answer->info->labels[0],
+        .label = outcome->is_text         ? NULL
+                 : outcome->label != NULL ? outcome->label
+                                          : answer->info->labels[0],
+        .output = outcome->text,
+        .rejected = answer->result.rejected != NULL ? answer->result.rejected->text : NULL,
         .score = (double)outcome->number,
         .decision = outcome->judgement->decision,
         .is_sampled = is_sampled,
         .media_type = media_type_of(item),
         .likeness_size = likeness_size(row),
+        .reason = reason,
         .context = item->context != NULL ? item->context : request->call.context};
     return kept_file_head(&input, head, len);
 }
@@ -179,10 +186,16 @@ static bool offer(struct review *review, const struct request *request, const st
 {
     char head[KEPT_FILE_HEAD_BYTES];
     size_t len;
-    /* A person labels a kept input in the model's own labels. */
-    if (row->labels != NULL)
+    /* A person labels a kept input in the model's own labels, or gives it a text that feedback
+     * takes. */
+    if (row->labels != NULL || (outcome->is_text && !outcome->text_fits))
         return false;
-    if (!make_head(request, row, outcome, is_sampled, head, &len))
+    struct json_t *reason =
+        outcome->judgement->decision != DECISION_AUTO ? answer_reason(&row->answer) : NULL;
+    const bool fits =
+        make_head(request, row, outcome, is_sampled, doc_as_string(reason), head, &len);
+    doc_free(reason);
+    if (!fits)
         return false;
     struct job *job = make_job(review, head, len, row, &request->call.items[row - request->rows]);
     if (job == NULL)
@@ -206,7 +219,7 @@ void review_offer(struct review *review, const struct request *request)
         if (row->err.code != ERR_OK)
             continue;
         const struct answer_outcome outcome = answer_outcome(row->answer.info, &row->answer.result);
-        if (outcome.number_name == NULL || outcome.is_text)
+        if (outcome.number_name == NULL && !outcome.is_text)
             continue;
         const enum decision decision = outcome.judgement->decision;
         const bool is_sampled =
@@ -321,20 +334,37 @@ enum err_code review_check_restored(const struct review *review, struct err *err
 
 size_t review_list_bytes(unsigned limit)
 {
-    enum { EACH = 4 * KEPT_FILE_HEAD_BYTES }; /* the strings, the tree of the reply, its text */
+    /* the strings, the tree of the reply, its text */
+    enum { EACH = 4 * (KEPT_FILE_HEAD_BYTES + LIMIT_OUTPUT_BYTES) };
     return memory_product(limit, EACH);
+}
+
+static enum err_code find_right(struct review *review, struct kept_input *input,
+                                struct arena *arena, struct err *err)
+{
+    switch (feedback_label_of(review->options.feedback, input->id, input->index, arena,
+                              &input->right)) {
+    case FEEDBACK_NO_MEMORY:
+        return err_no_memory(err, LIMIT_OUTPUT_BYTES);
+    case FEEDBACK_UNREAD:
+        return err_set(err, ERR_NOT_READY, "the audit log of before the start is still being read");
+    default:
+        return ERR_OK;
+    }
 }
 
 enum err_code review_list(struct review *review, const struct review_filter *filter,
                           struct arena *arena, struct review_page *out, struct err *err)
 {
     uint64_t numbers[REVIEW_LIMIT_MAX + 1];
+    const uint32_t model = filter->model != NULL ? review_model(filter->model) : 0;
     *out = (struct review_page){0};
     if (review_check_restored(review, err))
         return err->code;
     pthread_mutex_lock(&review->lock);
-    unsigned count = kept_list_before(&review->list, filter->before, filter->decision, numbers,
-                                      filter->limit + 1);
+    unsigned count =
+        kept_list_before(&review->list, filter->before, filter->decision,
+                         filter->model != NULL ? &model : NULL, numbers, filter->limit + 1);
     pthread_mutex_unlock(&review->lock);
     if (count > filter->limit)
         out->next = numbers[--count - 1];
@@ -346,7 +376,7 @@ enum err_code review_list(struct review *review, const struct review_filter *fil
         struct err cause = {0};
         if (kept_file_read(review->dir, numbers[i], KEPT_FILE_LINE, arena, &out->inputs[out->count],
                            &cause) == ERR_OK)
-            out->count++;
+            find_right(review, &out->inputs[out->count++], arena, err);
         else if (cause.code == ERR_NO_MEMORY)
             *err = cause;
     }

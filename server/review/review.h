@@ -42,10 +42,10 @@ struct request;
 struct review;
 
 struct review_options {
-    const char *state_dir;           /* made if it is absent */
-    size_t bytes_max;                /* of the disk, of all files; above 0 */
-    struct memory *memory;           /* borrowed */
-    const struct feedback *feedback; /* borrowed; its keys are those of entries */
+    const char *state_dir;     /* made if it is absent */
+    size_t bytes_max;          /* of the disk, of all files; above 0 */
+    struct memory *memory;     /* borrowed */
+    struct feedback *feedback; /* borrowed; its keys are those of entries */
 };
 
 /* The most memory, in bytes, that the list takes for kept inputs of so many bytes. */
@@ -66,6 +66,7 @@ struct review_filter {
     enum decision decision; /* DECISION_COUNT: any */
     uint64_t before;        /* only older ones than this number; UINT64_MAX: all */
     unsigned limit;         /* 1 to REVIEW_LIMIT_MAX */
+    const char *model;      /* NULL: any */
 };
 
 struct review_page {
@@ -77,7 +78,8 @@ struct review_page {
 /* The most memory, in bytes, that a page of that many inputs takes. */
 size_t review_list_bytes(unsigned limit);
 
-/* ERR_NOT_READY: what was kept before the start is being read; ERR_NO_MEMORY. */
+/* ERR_NOT_READY: what was kept before the start, or the audit log of before, is being read;
+ * ERR_NO_MEMORY. */
 enum err_code review_list(struct review *review, const struct review_filter *filter,
                           struct arena *arena, struct review_page *out, struct err *err);
 

@@ -169,7 +169,7 @@ static enum err_code take_entry(struct reading *reading, const struct kept_entry
     arena_init(&passing);
     if (kept_file_read(reading->review->dir, entry->number, KEPT_FILE_LIKENESS, &passing, &input,
                        &cause) == ERR_OK) {
-        if (strcmp(input.model, reading->question->model) == 0)
+        if (strcmp(input.model, reading->question->model) == 0 && input.label != NULL)
             take_input(reading, entry, &input, &passing, err);
     } else if (cause.code == ERR_NO_MEMORY)
         *err = cause;

@@ -140,6 +140,42 @@ START_TEST(a_file_of_format_1_is_read_and_like_nothing)
 }
 END_TEST
 
+START_TEST(a_text_that_was_written_is_kept_whole)
+{
+    struct kept_input input = sample, read;
+    struct err err;
+    opened();
+    input.label = NULL;
+    input.output = "W12,\"context\":{\n\xc3\xa4";
+    input.reason = "the text has confidence 0.5, below the threshold 0.9";
+    written(1, &input, "bytes", 5);
+    ck_assert_msg(try_read(1, &read, &err) == ERR_OK, "%s", err.text);
+    ck_assert_ptr_null(read.label);
+    ck_assert_str_eq(read.output, input.output);
+    ck_assert_double_eq_tol(read.score, sample.score, 1e-9);
+    ck_assert_str_eq(read.reason, input.reason);
+    ck_assert_str_eq(read.context, sample.context);
+    ck_assert_ptr_null(read.rejected);
+    input.output = NULL; /* none obeys the rules */
+    input.rejected = "";
+    written(2, &input, "bytes", 5);
+    ck_assert_int_eq(try_read(2, &read, &err), ERR_OK);
+    ck_assert(read.label == NULL && read.output == NULL);
+    ck_assert_str_eq(read.rejected, "");
+    closed();
+}
+END_TEST
+
+/* A program of before lists files of labels that this one wrote. */
+START_TEST(labels_are_kept_in_the_format_that_programs_of_before_read)
+{
+    char head[KEPT_FILE_HEAD_BYTES];
+    size_t len;
+    ck_assert(kept_file_head(&sample, head, &len));
+    ck_assert_int_eq(strncmp(head, "{\"format\":2,", 12), 0);
+}
+END_TEST
+
 START_TEST(a_head_that_is_too_long_is_refused)
 {
     char head[KEPT_FILE_HEAD_BYTES], *label = malloc(KEPT_FILE_HEAD_BYTES);
@@ -160,7 +196,8 @@ START_TEST(kept_file_refuses_files_of_another_format)
     static const struct {
         const char *from, *to;
     } edits[] = {
-        {"\"format\":2", "\"format\":3"},
+        {"\"format\":2", "\"format\":3"}, /* a text, and it has no confidence */
+        {"\"format\":2", "\"format\":4"},
         {"\"format\":2", "\"format\":0"},
         {"\"likeness\":0", "\"likeness\":1"},
         {"\"id\":", "\"ID\":"},
@@ -228,7 +265,9 @@ START_TEST(kept_file_number_is_read_from_own_names_only)
 }
 END_TEST
 
-SUITE("review/kept_file", kept_file_reads_the_input_that_it_wrote,
+SUITE("review/kept_file", a_text_that_was_written_is_kept_whole,
+      labels_are_kept_in_the_format_that_programs_of_before_read,
+      kept_file_reads_the_input_that_it_wrote,
       kept_file_of_an_input_without_context_or_bytes_has_none,
       kept_file_stores_the_likeness_before_the_bytes, a_file_of_format_1_is_read_and_like_nothing,
       a_head_that_is_too_long_is_refused, kept_file_refuses_files_of_another_format,

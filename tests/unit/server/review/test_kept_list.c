@@ -57,13 +57,13 @@ START_TEST(kept_list_gives_older_inputs_of_a_decision_newest_first)
     opened(8);
     for (uint64_t i = 1; i <= 6; i++)
         add(i, i, i % 2 ? DECISION_REVIEW : DECISION_UNKNOWN);
-    ck_assert_uint_eq(kept_list_before(&list, UINT64_MAX, DECISION_COUNT, out, 8), 6);
+    ck_assert_uint_eq(kept_list_before(&list, UINT64_MAX, DECISION_COUNT, NULL, out, 8), 6);
     ck_assert(out[0] == 6 && out[5] == 1);
-    ck_assert_uint_eq(kept_list_before(&list, 5, DECISION_REVIEW, out, 8), 2);
+    ck_assert_uint_eq(kept_list_before(&list, 5, DECISION_REVIEW, NULL, out, 8), 2);
     ck_assert(out[0] == 3 && out[1] == 1);
-    ck_assert_uint_eq(kept_list_before(&list, 5, DECISION_REVIEW, out, 1), 1);
+    ck_assert_uint_eq(kept_list_before(&list, 5, DECISION_REVIEW, NULL, out, 1), 1);
     ck_assert_uint_eq(out[0], 3);
-    ck_assert_uint_eq(kept_list_before(&list, 7, DECISION_AUTO, out, 8), 0);
+    ck_assert_uint_eq(kept_list_before(&list, 7, DECISION_AUTO, NULL, out, 8), 0);
     kept_list_close(&list);
 }
 END_TEST

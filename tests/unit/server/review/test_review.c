@@ -127,7 +127,8 @@ START_TEST(an_input_is_listed_and_read_as_it_was_answered)
     struct kept_input input;
     struct arena arena;
     struct err err = {0};
-    const struct review_filter filter = {DECISION_COUNT, UINT64_MAX, 10};
+    const struct review_filter filter = {
+        .decision = DECISION_COUNT, .before = UINT64_MAX, .limit = 10};
     begin();
     opened((size_t)64 << 20, 100000);
     arena_init(&arena);
@@ -186,7 +187,8 @@ START_TEST(review_writes_waiting_inputs_when_it_is_closed)
 {
     struct review_page page;
     struct arena arena;
-    const struct review_filter filter = {DECISION_AUTO, UINT64_MAX, 3};
+    const struct review_filter filter = {
+        .decision = DECISION_AUTO, .before = UINT64_MAX, .limit = 3};
     begin();
     opened((size_t)64 << 20, 100000);
     for (int i = 0; i < 5; i++) {
@@ -227,7 +229,8 @@ static void list_once(void)
     struct review_page page;
     struct arena arena;
     struct err err = {0};
-    const struct review_filter filter = {DECISION_COUNT, UINT64_MAX, 20};
+    const struct review_filter filter = {
+        .decision = DECISION_COUNT, .before = UINT64_MAX, .limit = 20};
     arena_init(&arena);
     review_list(review, &filter, &arena, &page, &err);
     ck_assert(err.code == ERR_OK || err.code == ERR_NOT_READY);
