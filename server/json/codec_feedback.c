@@ -241,8 +241,8 @@ size_t codec_feedback_bytes(size_t len, unsigned inputs_max)
            items * (sizeof(struct feedback_item) + FEEDBACK_LINE_BYTES + RESULT_BYTES);
 }
 
-/* Two texts more than the body has, the written one and the one of before: in the arena, in the line
- * and in the reply. */
+/* Two texts more than the body has, the written one and the one of before: in the arena, in the
+ * line and in the reply. */
 size_t codec_feedback_texts_bytes(const struct feedback_item *items, unsigned count)
 {
     size_t texts = 0;

@@ -10,8 +10,8 @@
  *     kept_file_write(dir, 42, &parts, &size, &err);       by a thread of its own
  *     kept_file_read(dir, 42, KEPT_FILE_LINE, &arena, &input, &err);
  *
- * Files of format 1 have no likeness, and are read as such. A text that a model wrote makes a file of
- * format 3: in place of "label" and "score" it has "output", or null and "rejected", and
+ * Files of format 1 have no likeness, and are read as such. A text that a model wrote makes a file
+ * of format 3: in place of "label" and "score" it has "output", or null and "rejected", and
  * "confidence". Files of before have no "reason".
  *
  * The name is a number that no client chooses. A file is whole or absent (engine/base/replace.h).

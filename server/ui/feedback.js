@@ -1,6 +1,7 @@
 /* Right labels: what a person says that an input is. Each goes to the server if it takes them, and
  * stays in a list of this browser, to be downloaded, until somebody clears it. */
 import { Refusal, sendFeedback } from './api.js';
+import { judgedText } from './right_text.js';
 
 const KEY = 'attnd-labels';
 
@@ -9,15 +10,17 @@ const MARKS_MAX = 1000;
 const CHARACTERS_MAX = 400000;
 
 /**
- * @typedef {{id: string, index?: number, label: string, predicted: string, model: string,
- *     version: string, input: string, context?: object, time: string, sent: boolean}} Mark
+ * @typedef {{id: string, index?: number, label?: string, output?: string, predicted: string|null,
+ *     model: string, version: string, input: string, context?: object, time: string,
+ *     sent: boolean}} Mark  output: the right text, in place of a label
  */
 
 /** Storage can be switched off, full, or hold what another page has written. */
 function stored() {
     try {
         const list = JSON.parse(localStorage.getItem(KEY) ?? '[]');
-        return Array.isArray(list) ? list.filter((mark) => typeof mark?.label === 'string') : [];
+        return Array.isArray(list)
+            ? list.filter((mark) => typeof (mark?.label ?? mark?.output) === 'string') : [];
     } catch {
         return [];
     }
@@ -42,6 +45,11 @@ function same(one, { id, index }) {
     return one.id === id && one.index === index;
 }
 
+/** The right label or text of a mark. @param {Mark|undefined} mark */
+export function rightOf(mark) {
+    return mark?.label ?? mark?.output;
+}
+
 export class Feedback {
     /** @param {() => void} changed */
     constructor(changed) {
@@ -49,9 +57,9 @@ export class Feedback {
         this.marks = stored();
     }
 
-    /** The label that was marked as the right one; undefined: none. */
+    /** The label or text that was marked as the right one; undefined: none. */
     labelOf(subject) {
-        return this.marks.find((mark) => same(mark, subject))?.label;
+        return rightOf(this.marks.find((mark) => same(mark, subject)));
     }
 
     keep(mark) {
@@ -64,20 +72,22 @@ export class Feedback {
      * Of several labels for one answer the latest counts.
      *
      * @param {object} entry  see entry.js
-     * @param {string} label
-     * @param {boolean} isNew  the model lacks it
+     * @param {{label: string}|{output: string}} right
+     * @param {boolean} [isNew]  the model lacks the label
      * @returns {Promise<string>} what became of it, as a sentence
      */
-    async mark(entry, label, isNew) {
+    async mark(entry, right, isNew = false) {
         const { id, index, model, version, input, context } = entry;
-        const mark = { id, index, label, predicted: entry.label, model, version, input, context,
-            time: new Date().toISOString(), sent: false };
+        const mark = { id, index, ...right, predicted: right.output === undefined ? entry.label
+            : entry.output, model, version, input, context, time: new Date().toISOString(),
+        sent: false };
         this.keep(mark);
         try {
-            await sendFeedback({ id, label, ...index === undefined ? {} : { index },
-                ...isNew ? { new: true } : {} });
+            const { results } = await sendFeedback({ id, ...right,
+                ...index === undefined ? {} : { index }, ...isNew ? { new: true } : {} });
             this.keep({ ...mark, sent: true });
-            return 'Sent to the server.';
+            return right.output === undefined ? 'Sent to the server.'
+                : `Sent to the server: ${judgedText(results[0])}`;
         } catch (error) {
             if (!(error instanceof Refusal))
                 throw error;

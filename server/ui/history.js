@@ -2,6 +2,7 @@
 import { el } from './dom.js';
 import { contextText } from './context.js';
 import { entryOf, linesOf } from './entry.js';
+import { rightOf } from './feedback.js';
 import { clock, integer, plural } from './format.js';
 import { save, saveButtons } from './save.js';
 import { num, row, table } from './table.js';
@@ -99,7 +100,8 @@ export class HistoryView {
             'the names of the inputs until they are cleared; ' +
             `${integer(sent)} sent to the server.`;
         this.labels.fill([...marks].reverse().slice(0, ROWS_SHOWN).map((mark) =>
-            row(String(mark.input), String(mark.predicted), mark.label, String(mark.model),
+            row(String(mark.input), String(mark.predicted ?? 'No text'), rightOf(mark),
+                String(mark.model),
                 mark.sent === true ? 'yes' : 'no')));
     }
 }

@@ -27,7 +27,7 @@ export function markForm({ entry, labels, feedback }, suffix) {
         field.value = label;
         told.textContent = `Marked as ${label} …`;
         told.textContent = `Marked as ${label}. ` +
-            await feedback.mark(entry, label, !labels.includes(label));
+            await feedback.mark(entry, { label }, !labels.includes(label));
         announce(told.textContent);
     };
     field.addEventListener('keydown', (event) => {

@@ -8,6 +8,7 @@ import { announce, byId, el } from './dom.js';
 import { entryOf } from './entry.js';
 import { inputOf, listen, textInput } from './input.js';
 import { markForm } from './mark.js';
+import { rightTextForm } from './right_text.js';
 import { Options } from './options.js';
 import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
@@ -240,9 +241,18 @@ export class PredictView {
         const model = this.options.named(entry.model);
         const labels = model?.labels ?? [entry.label];
         return (suffix) => el('div', { class: 'row tools' },
-            model !== undefined && !isWhole(model) ? null
-                : markForm({ entry, labels, feedback: this.page.feedback }, suffix),
+            record.answer.output !== undefined ? this.rightText(entry, suffix)
+                : model !== undefined && !isWhole(model) ? null
+                    : markForm({ entry, labels, feedback: this.page.feedback }, suffix),
             saveButtons('attnd-result', () => [this.page.finish(entry)]));
+    }
+
+    rightText(entry, suffix) {
+        const { feedback } = this.page;
+        const { output, rejected } = entry;
+        return rightTextForm({ written: output,
+            typed: feedback.labelOf(entry) ?? output ?? rejected?.output ?? '',
+            send: (text) => feedback.mark(entry, { output: text }) }, suffix);
     }
 
     show(shown, known) {

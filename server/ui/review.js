@@ -11,6 +11,7 @@ import { Inputs } from './review_input.js';
 import { listenToKeys } from './review_keys.js';
 import { Labels } from './review_labels.js';
 import { ReviewTexts } from './review_texts.js';
+import { WrittenReview } from './review_written.js';
 import { isWhole } from './tasks.js';
 
 const DECISIONS = [['', 'Review and unknown'], ['review', 'Review'], ['unknown', 'Unknown'],
@@ -42,6 +43,10 @@ export class ReviewView {
         this.labels = new Labels((label, isNew) => this.give(label, isNew));
         this.fit = new FitPanel();
         this.texts = new ReviewTexts();
+        this.written = new WrittenReview(this.inputs, (item, text) => {
+            this.last = { items: [item], label: text === '' ? 'The empty text' : text };
+            this.undoing.disabled = false;
+        });
         this.build(root);
         listenToKeys({ isShown: () => this.shown, step: (by) => this.step(by),
             toggle: () => this.opened?.toggleCurrent(), undo: () => this.undo(),
@@ -57,6 +62,10 @@ export class ReviewView {
             click: () => this.undo() }, 'Take the last back');
         this.state = el('p', { class: 'hint', id: 'review-state' }, 'Nothing is read yet.');
         this.told = el('p', { class: 'review-told', id: 'review-told' });
+        this.keys = el('p', { class: 'hint keys' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'),
+            ' next and previous group, ', el('kbd', {}, 'x'), ' leaves a member out, ',
+            el('kbd', {}, '1'), ' to ', el('kbd', {}, '9'), ' and letters give a label, ',
+            el('kbd', {}, 'n'), ' a new one, ', el('kbd', {}, 'u'), ' takes the last back');
         this.problem = el('div', { id: 'review-problem' });
         this.list = el('div', { class: 'groups', role: 'group', 'aria-label': 'Groups' });
         this.place = el('div', { class: 'opened-place' });
@@ -69,16 +78,13 @@ export class ReviewView {
                 el('label', { for: 'review-decision' }, 'Decision'), this.decision,
                 el('button', { type: 'button', click: () => this.read(true) }, 'Read again'),
                 this.undoing),
-            this.state, el('p', { class: 'hint keys' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'),
-                ' next and previous group, ', el('kbd', {}, 'x'), ' leaves a member out, ',
-                el('kbd', {}, '1'), ' to ', el('kbd', {}, '9'), ' and letters give a label, ',
-                el('kbd', {}, 'n'), ' a new one, ', el('kbd', {}, 'u'), ' takes the last back'),
-            this.told), this.problem, this.texts.element, this.work, this.fit.element);
+            this.state, this.keys, this.told), this.problem, this.texts.element, this.written.element, this.work, this.fit.element);
     }
 
     setModels(models) {
         const before = this.model.value;
-        this.models = models.filter((model) => isWhole(model) && model.zero_shot !== true);
+        this.models = models.filter((model) => model.task === 'generate' ||
+            (isWhole(model) && model.zero_shot !== true));
         this.model.replaceChildren(...this.models.map(({ name }) =>
             el('option', { value: name }, name)));
         if (this.models.some(({ name }) => name === before))
@@ -113,19 +119,34 @@ export class ReviewView {
         this.reading?.abort();
         const reading = this.reading = new AbortController();
         this.state.textContent = 'Reading…';
+        const how = { signal: reading.signal, byHand };
+        const writes = model.task === 'generate';
         try {
-            const found = await getGroups(model.name, this.decision.value,
-                { signal: reading.signal, byHand });
+            const found = writes ? await this.written.read(model.name, this.decision.value, how)
+                : await getGroups(model.name, this.decision.value, how);
             if (reading === this.reading)
-                this.take(model, found);
+                writes ? this.takeWritten(found) : this.take(found);
         } catch (error) {
             if (reading === this.reading && !reading.signal.aborted)
                 this.lose(error);
         }
     }
 
-    take(model, found) {
+    /** @param {string} told  what is listed */
+    takeWritten(told) {
+        this.found = {};
+        this.problem.replaceChildren();
+        this.groups = [];
+        this.close();
+        this.work.hidden = true;
+        this.fit.element.hidden = this.keys.hidden = true;
+        this.state.textContent = told;
+    }
+
+    take(found) {
         this.found = found;
+        this.keys.hidden = false;
+        this.written.close();
         this.problem.replaceChildren();
         this.groups = found.groups.filter(({ items }) => items.length > 0);
         this.counts = new Map(found.labels.map(({ label, count }) => [label, count]));
@@ -157,6 +178,7 @@ export class ReviewView {
             throw error;
         const { problem } = error;
         this.close();
+        this.written.close();
         this.work.hidden = true;
         this.state.textContent = problem.status === 404 ? `Nothing is shown: ${problem.detail}.`
             : 'Nothing could be read.';

@@ -1,6 +1,11 @@
 /* Requests of the Review view: kept inputs, their labels, and fits of what was labelled. */
 import { Refusal, fetchAnswer, removeFeedback, sendFeedback } from './api.js';
 
+/* Inputs of one page of the list, pages that are read for one look, and inputs that are shown. */
+const LIST_LIMIT = 100;
+const PAGES_MAX = 20;
+const OPEN_MAX = 50;
+
 /* Labels of one request, where a model does not say how many inputs it takes. */
 const LABELS_MAX = 64;
 
@@ -22,6 +27,38 @@ export async function getGroups(model, decision, { signal, byHand }) {
     const response = await fetchAnswer(`review/groups?${query}`, { cache: 'no-store', signal },
         byHand);
     return response.json();
+}
+
+/**
+ * Kept inputs of a model that writes, the newest first, that have no right text yet.
+ *
+ * @param {string} decision  as of getGroups
+ * @returns {Promise<{open: object[], given: number, isMore: boolean}>} given: so many have one;
+ *     throws a Refusal
+ */
+export async function getWritten(model, decision, { signal, byHand }) {
+    const wanted = ['', 'any'].includes(decision) ? {} : { decision };
+    const found = { open: [], given: 0, isMore: true };
+    let before = {};
+    for (let page = 0; page < PAGES_MAX && found.open.length < OPEN_MAX && found.isMore; page++) {
+        const query = new URLSearchParams({ model, limit: LIST_LIMIT, ...wanted, ...before });
+        const response = await fetchAnswer(`review?${query}`, { cache: 'no-store', signal }, byHand);
+        const { inputs, next } = await response.json();
+        const meant = inputs.filter((item) => item.output !== undefined &&
+            (decision !== '' || item.decision !== 'auto'));
+        found.open.push(...meant.filter((item) => item.right_output === undefined));
+        found.given += meant.filter((item) => item.right_output !== undefined).length;
+        found.isMore = next !== null;
+        before = { before: next };
+    }
+    return { ...found, open: found.open.slice(0, OPEN_MAX),
+        isMore: found.isMore || found.open.length > OPEN_MAX };
+}
+
+/** The right text of one input. @returns {Promise<object>} the server's result; throws a Refusal */
+export async function giveText({ id, index }, output) {
+    const { results } = await sendFeedback({ id, index, output, source: 'review' });
+    return results[0];
 }
 
 /** The bytes of a kept input. @returns {Promise<Blob>} throws a Refusal */

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { drop, fixture, seriousFindings, shoot, shownAnswer } from './support.mjs';
 import { greyPng } from './png.mjs';
-import { writer } from './writers.mjs';
+import { writer } from '../support/writers.mjs';
 
 const shared = fixture(['--model', `marian=${writer('marian-0')}`,
     '--model', `trocr=${writer('trocr-0')}`]);

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { fixture, seriousFindings, shoot, shownAnswer } from './support.mjs';
-import { writer } from './writers.mjs';
+import { writer } from '../support/writers.mjs';
 
 const shared = fixture(['--model', `marian=${writer('marian-0')}`]);
 

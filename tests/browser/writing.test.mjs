@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ROOT, drop, fixture, saved, seriousFindings, shoot, shownAnswer } from './support.mjs';
-import { writer } from './writers.mjs';
+import { writer } from '../support/writers.mjs';
 
 const shared = fixture(['--model', `marian=${writer('marian-0')}`,
     '--model', `mbart=${writer('mbart-0')}`, '--model', `trocr=${writer('trocr-0')}`,

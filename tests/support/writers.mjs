@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { ROOT } from './support.mjs';
+import { ROOT } from './server.mjs';
 
 /**
  * @param {string} name  "marian-0"
