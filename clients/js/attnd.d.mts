@@ -80,7 +80,9 @@ export class Client {
     /** The best first. */
     rerank(query: string, documents: Iterable<string>, options?: { model?: string; topN?: number }):
         Promise<Ranked[]>;
-    feedback(id: string, label: string, more?: { index?: number; source?: string; new?: boolean }):
+    /** The right label, or, with undefined in its place, the right text as `output`. */
+    feedback(id: string, label: string | undefined, more?: { output?: string; index?: number;
+        source?: string; new?: boolean }):
         Promise<Record<string, unknown>>;
     models(): Promise<Model[]>;
     /** Whether the server answers and its models are warm; asks once. */

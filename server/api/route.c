@@ -197,7 +197,7 @@ const struct route route_table[] = {
      .begin = feedback_delete},
     {"/review", HTTP_GET, SCOPE_FEEDBACK,
      .says = {"listReview", "Inputs that are kept for a review, newest first", .schema = "Review",
-              .option = "decision limit before",
+              .option = "decision limit before listed_model",
               .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL)},
      .head = review_head, .begin = review_list_begin},
     {"/review/groups", HTTP_GET, SCOPE_FEEDBACK,

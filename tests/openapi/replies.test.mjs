@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { BUILD, MODELS, ROOT, startServer } from '../support/server.mjs';
+import { writer } from '../support/writers.mjs';
 import { ask, askRaw } from './client.mjs';
 import { Interface, withMember } from './document.mjs';
 
@@ -40,16 +41,6 @@ function modelWithCodes() {
     writeFileSync(join(folder, 'attnd.json'), JSON.stringify(settings));
 }
 
-/* A model that writes texts, whose files lie in two folders. */
-function modelThatWrites() {
-    const into = join(state, 'writes');
-    mkdirSync(into);
-    for (const from of ['golden', 'recoding'].map((name) => `${ROOT}tests/data/${name}/t5-0`))
-        for (const name of readdirSync(from).filter((name) => name !== 'cases.json'))
-            symlinkSync(join(from, name), join(into, name));
-    return into;
-}
-
 /* An index of two past texts. */
 function pastCases() {
     const list = join(state, 'cases.jsonl'), out = join(state, 'cases.index');
@@ -70,7 +61,7 @@ before(async () => {
         '--model', `answers=${ROOT}tests/data/answers/qa-bert-0`,
         '--model', `fills=${ROOT}tests/data/vocabulary/mlm-bert-0`,
         '--model', `sparse=${ROOT}tests/data/vocabulary/splade-bert-0`,
-        '--model', `writes=${modelThatWrites()}`,
+        '--model', `writes=${writer('t5-0')}`, '--model', `texts=${writer('marian-0')}`,
         '--idempotency-bytes', '1000000', '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
@@ -630,6 +621,37 @@ test('inputs that are kept', async () => {
     await exchange({ ...groups, path: '/review/groups?decision=any' }, 422);
     await exchange({ ...one, path: '/review/kept-1?index=x' }, 422);
     await exchange({ ...one, headers: { Via: '1.1 proxy' } }, 403);
+});
+
+test('right texts, and texts that are kept', async () => {
+    const give = (body, status) => exchange({ method: 'POST', path: '/feedback',
+        body: JSON.stringify(body), headers: TYPE }, status);
+    const allowed = (body) => face.ofSchema('FeedbackRequest', body) === null;
+    const { output } = await predict({ text: LOG, id: 'text-1', model: 'texts', num_beams: 1 });
+    await predict({ text: LOG, id: 'text-2', model: 'texts', pattern: '[A-Z0-9]{6}',
+        checksum: 'semi-m13' });
+    for (const body of [{ id: 'text-1', output }, { id: 'text-1', output: '' },
+        { id: 'text-2', output: 'a\r\n\tb', source: 'Anna', index: 0 }]) {
+        assert.ok(allowed(body));
+        await give(body, 200);
+    }
+    for (const body of [{ id: 'text-1', output, label: 'x' }, { id: 'text-1', output: 7 },
+        { id: 'text-1', output: 'x'.repeat(4097) }, { id: 'text-1', output: 'a\u0007' }]) {
+        assert.ok(!allowed(body), JSON.stringify(body));
+        await give(body, 422);
+    }
+    await give({ id: 'text-1', label: 'x' }, 422); // which only the server knows
+    await exchange({ path: '/models/texts?confusion=true', pattern: '/models/{name}' }, 200);
+    const list = { path: '/review?model=texts&limit=2', pattern: '/review' };
+    let found;
+    do
+        found = JSON.parse((await exchange(list, 200)).body).inputs;
+    while (found.length < 2);
+    assert.deepEqual(found.map((one) => [one.id, one.right_output]).sort(),
+        [['text-1', ''], ['text-2', 'a\r\n\tb']]);
+    await exchange({ method: 'DELETE', path: '/feedback/text-2', pattern: '/feedback/{id}' }, 200);
+    await exchange({ path: '/review/groups?model=texts', pattern: '/review/groups' }, 422);
+    await exchange({ ...list, path: '/review?model=' }, 422);
 });
 
 /** A tiny model that carries examples of its labels, since attnd-fit made it. */

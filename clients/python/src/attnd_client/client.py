@@ -111,10 +111,10 @@ class Client:
         """Documents by how well they fit the query, the best first."""
         return self._run(flows.rerank(self._retry, query, documents, top_n, flows.named(model=model)))
 
-    def feedback(self, id: str, label: str, *, index: Optional[int] = None, source: Optional[str] = None,
-                 new: Optional[bool] = None) -> Feedback:
-        """Tells the right label of a prediction."""
-        label_of = flows.named(id=id, label=label, index=index, source=source, new=new)
+    def feedback(self, id: str, label: Optional[str] = None, *, output: Optional[str] = None,
+                 index: Optional[int] = None, source: Optional[str] = None, new: Optional[bool] = None) -> Feedback:
+        """Tells the right label of a prediction, or of a text the right `output`."""
+        label_of = flows.named(id=id, label=label, output=output, index=index, source=source, new=new)
         reply: Feedback = (self._run(flows.feedback(self._retry, label_of)))[0]
         return reply
 

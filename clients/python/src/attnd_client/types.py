@@ -104,10 +104,11 @@ class Ranked(TypedDict):
 
 
 class Feedback(TypedDict, total=False):
-    """The right label of a prediction: id and label; index of an element of inputs or of a line."""
+    """The right label of a prediction: id and label, or of a text output; index of an element of inputs or of a line."""
 
     id: str
     label: str
+    output: str
     index: int
     source: str
     new: bool
