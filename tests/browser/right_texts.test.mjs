@@ -24,12 +24,10 @@ async function keeping(how, body) {
         '--keep-inputs-bytes', '20000000', '--workers', '1']);
     try {
         for (const id of ['die-1', 'die-2'])
-            await postJson(server, '/predict', { model: 'marian', id, text: `${id}: ${LOG}`,
-                num_beams: 1, ...id === 'die-2' && { pattern: '[A-Z0-9]{6}', checksum: 'semi-m13' } });
-        await postJson(server, '/predict', { model: 'trocr', id: 'mark', image: readFileSync(
+            await keep(server, { model: 'marian', id, text: `${id}: ${LOG}`, num_beams: 1,
+                ...id === 'die-2' && { pattern: '[A-Z0-9]{6}', checksum: 'semi-m13' } });
+        await keep(server, { model: 'trocr', id: 'mark', image: readFileSync(
             `${ROOT}tests/data/golden/images/0_center.png`).toString('base64') });
-        while ((await listed(server)).length < 3)
-            await new Promise((resolve) => setTimeout(resolve, 20));
         await withPage(shared.tab, server, { path: '#review', ...how }, async (page) => {
             await page.waitForSelector('.review-text >> nth=1');
             await body(page, server);
@@ -37,6 +35,13 @@ async function keeping(how, body) {
     } finally {
         await server.stop();
     }
+}
+
+/* Inputs are written after their replies, in an order of their own. */
+async function keep(server, body) {
+    await postJson(server, '/predict', body);
+    while (!(await listed(server)).some(({ id }) => id === body.id))
+        await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 async function listed(server) {

@@ -97,7 +97,22 @@ static struct reply post(const char *path, const char *body)
     return contract_ask(server.port, "POST", path, "", body);
 }
 
-/* What was written; yours to free. */
+/* Until the input is kept: connections end, and with them requests, in an order of their own. */
+static void await_kept(const char *id)
+{
+    char path[64];
+    int status = 0;
+    snprintf(path, sizeof path, "/review/%s", id);
+    for (int tries = 0; tries < 4000 && status != 200; tries++) {
+        struct reply reply = get_read(path);
+        status = reply.answer.status;
+        reply_free(&reply);
+        usleep(5000);
+    }
+    ck_assert_int_eq(status, 200);
+}
+
+/* Writes a text, whose input is then kept. Returns what was written; yours to free. */
 static char *write_text(const char *id, const char *more)
 {
     char *body = contract_format("{\"model\":\"texts\",\"id\":\"%s\",\"text\":\"The die failed the "
@@ -109,6 +124,7 @@ static char *write_text(const char *id, const char *more)
     char *text = output != NULL ? strdup(json_string_value(output)) : NULL;
     reply_free(&reply);
     free(body);
+    await_kept(id);
     return text;
 }
 
