@@ -2,14 +2,17 @@
  * that differ, and given back by the audit log after a restart. */
 #include "server/feedback/feedback_state.h"
 
+#include "server/audit/audit_files.h"
 #include "server/audit/audit_record.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 #include "tests/unit/server/metrics_samples.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const char *const labels[] = {"Center", "Donut"};
 static const struct engine_info writer = {.task = ENGINE_GENERATE, .version = "1"},
@@ -429,6 +432,59 @@ START_TEST(lines_of_before_are_read_as_they_were)
 }
 END_TEST
 
+START_TEST(texts_that_the_audit_log_refuses_leave_what_was_before)
+{
+    struct feedback_item items[] = {
+        {.id = "a", .output = "W13"}, {.id = "b", .output = "W34"}, {.id = "a", .output = "W14"}};
+    struct rlimit before, limit;
+    audit_begun(true);
+    opened(10);
+    wrote("a", "W12", DECISION_REVIEW);
+    wrote("b", "W34", DECISION_REVIEW);
+    give("a", "W12 ");
+    getrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_IGN);
+    limit = before;
+    limit.rlim_cur = 1;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const enum err_code code = feedback_give(feedback, items, 3, &arena, &err);
+    const enum err_code removing =
+        feedback_give(feedback, &(struct feedback_item){.id = "a"}, 1, &arena, &(struct err){0});
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert(code == ERR_NOT_READY && removing == ERR_NOT_READY);
+    const struct feedback_accuracy now = accuracy();
+    expect(&now.all, 0, 1, 1, 4);
+    ck_assert_uint_eq(feedback->text_bytes[FEEDBACK_CALL], 0);
+    ck_assert_str_eq(give("a", "W12").replaced, "W12 ");
+    ck_assert_ptr_null(give("b", "W34").replaced);
+    closed();
+    audit_ended(true);
+}
+END_TEST
+
+START_TEST(the_log_has_the_digest_of_a_text_that_is_too_long)
+{
+    static char text[LIMIT_OUTPUT_BYTES + 2], line[1024];
+    char **paths;
+    size_t count;
+    audit_begun(true);
+    opened(10);
+    memset(text, 'x', LIMIT_OUTPUT_BYTES + 1);
+    wrote("long", text, DECISION_REVIEW);
+    closed();
+    audit_ended(false);
+    ck_assert_int_eq(audit_files_list(&paths, &count, dir.path, &err), ERR_OK);
+    FILE *file = fopen(paths[0], "r");
+    while (fgets(line, sizeof line, file) != NULL && strstr(line, "\"long\"") == NULL)
+        continue;
+    fclose(file);
+    ck_assert_msg(strstr(line, ",\"output_digest\":\"sha256:") != NULL, "%s", line);
+    ck_assert_ptr_null(strstr(line, "\"output\""));
+    audit_files_free(paths, count);
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* Every byte of three texts is escaped, as far as it may. */
 START_TEST(the_longest_texts_fit_into_their_line)
 {
@@ -463,4 +519,6 @@ SUITE("feedback_texts", a_right_text_is_compared_to_the_last_character,
       a_right_text_outlives_its_prediction, texts_have_an_exact_share_and_an_error_rate,
       texts_and_right_texts_come_back_after_a_restart,
       a_right_text_comes_back_though_its_prediction_left_the_window,
-      lines_of_before_are_read_as_they_were, the_longest_texts_fit_into_their_line)
+      texts_that_the_audit_log_refuses_leave_what_was_before,
+      the_log_has_the_digest_of_a_text_that_is_too_long, lines_of_before_are_read_as_they_were,
+      the_longest_texts_fit_into_their_line)
