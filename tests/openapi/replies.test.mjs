@@ -22,6 +22,7 @@ const BMP = readFileSync(`${ROOT}tests/data/images/bmp/rle8.bmp`);
 const LOT = readFileSync(`${ROOT}tests/data/examples/lot.stdf`);
 const LOG = 'BUG: kernel NULL pointer dereference, address: 0000000000000018';
 const IMAGE = PNG.toString('base64');
+const WRITES = writer('t5-0'), TEXTS = writer('marian-0');
 const METHODS = ['rollout', 'attention', 'gradient', 'gradient-last'];
 const JSON_TYPE = 'application/json', TYPE = { 'Content-Type': JSON_TYPE };
 
@@ -61,7 +62,7 @@ before(async () => {
         '--model', `answers=${ROOT}tests/data/answers/qa-bert-0`,
         '--model', `fills=${ROOT}tests/data/vocabulary/mlm-bert-0`,
         '--model', `sparse=${ROOT}tests/data/vocabulary/splade-bert-0`,
-        '--model', `writes=${writer('t5-0')}`, '--model', `texts=${writer('marian-0')}`,
+        '--model', `writes=${WRITES}`, '--model', `texts=${TEXTS}`,
         '--idempotency-bytes', '1000000', '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
