@@ -15,6 +15,7 @@ enum dim {
     HIDDEN,
     ATTENDED,
     SOURCE,
+    STATES,
     QUERY_KEY_VALUE,
     EMBEDDING,
     BUCKETS,
@@ -76,6 +77,7 @@ static const struct entry text_embeddings[] = {
     {TENSOR_RELATIVE_BIAS, TENSOR_TABLE, {BUCKETS, HEADS}},
     {TENSOR_RELATIVE_PLACES, TENSOR_TABLE, {RELATIVE_ROWS, HIDDEN}},
     NORM(TENSOR_RELATIVE_NORM),
+    LINEAR(TENSOR_STATES_PROJECT, HIDDEN, SOURCE),
     END,
 };
 
@@ -108,8 +110,8 @@ static const struct entry block[] = {
     {TENSOR_ATTENTION_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_ATTENTION_NORM),
     LINEAR(TENSOR_CROSS_QUERY, ATTENDED, HIDDEN),
-    {TENSOR_CROSS_KEY, TENSOR_WEIGHT, {ATTENDED, SOURCE}},
-    {TENSOR_CROSS_VALUE, TENSOR_WEIGHT, {ATTENDED, SOURCE}},
+    {TENSOR_CROSS_KEY, TENSOR_WEIGHT, {ATTENDED, STATES}},
+    {TENSOR_CROSS_VALUE, TENSOR_WEIGHT, {ATTENDED, STATES}},
     {TENSOR_CROSS_KEY, TENSOR_BIAS, {ATTENDED}},
     {TENSOR_CROSS_VALUE, TENSOR_BIAS, {ATTENDED}},
     LINEAR(TENSOR_CROSS_OUT, HIDDEN, ATTENDED),
@@ -230,6 +232,8 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
         return false;
     if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
         return false;
+    if (field == TENSOR_STATES_PROJECT && !spec->projects_states)
+        return false;
     if (walk->head == HEAD_EMBEDDING &&
         (field == TENSOR_POOLED_NORM || field == TENSOR_BARE_POOLER) && !spec_has_own_vector(spec))
         return false;
@@ -260,6 +264,8 @@ static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
         return spec_attended(spec, layer);
     case SOURCE:
         return spec->source;
+    case STATES:
+        return spec_states(spec);
     case QUERY_KEY_VALUE:
         return 3 * (size_t)spec->hidden;
     case EMBEDDING:

@@ -36,7 +36,8 @@ struct spec {
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
     unsigned head_width;        /* 0: hidden / heads */
-    unsigned source;            /* decoder: numbers of the encoder's states */
+    unsigned source;            /* decoder: W, numbers of the encoder's states */
+    bool projects_states;       /* decoder: which become D numbers before it reads them */
     const char *root;           /* in place of the family's in names of tensors; NULL: its own */
     struct pruned_heads pruned; /* heads removed from layers, of `heads`: spec_heads */
     unsigned groups, inner; /* ALBERT: blocks that layers share, spec_block; 0: each has its own */
@@ -211,6 +212,9 @@ bool spec_has_global(const struct spec *spec);
  */
 unsigned spec_embedding(const struct spec *spec);
 bool spec_projects(const struct spec *spec);
+
+/* Numbers of the states that a decoder's attention reads: W, or D if they are projected. */
+unsigned spec_states(const struct spec *spec);
 
 /* Tokens of the longest text for which there are positions; and of the longest that is read. */
 unsigned spec_text_tokens(const struct spec *spec);

@@ -155,6 +155,11 @@ bool spec_projects(const struct spec *spec)
            (spec->family->always_projects || spec_embedding(spec) != spec->hidden);
 }
 
+unsigned spec_states(const struct spec *spec)
+{
+    return spec->projects_states ? spec->hidden : spec->source;
+}
+
 unsigned spec_text_tokens(const struct spec *spec)
 {
     switch (spec->family->positions) {

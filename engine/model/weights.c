@@ -61,6 +61,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias),
     [TENSOR_RELATIVE_PLACES] = OUTSIDE(relative_places),
     [TENSOR_RELATIVE_NORM] = OUTSIDE(relative_norm),
+    [TENSOR_STATES_PROJECT] = OUTSIDE(states_project),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token),
     [TENSOR_REGISTERS] = OUTSIDE(registers),
@@ -630,6 +631,7 @@ void weights_close(struct weights *weights, const struct spec *spec)
     }
     linear_close(&weights->output);
     linear_close(&weights->embedding_project);
+    linear_close(&weights->states_project);
     linear_close(&weights->patch);
     linear_close(&weights->pooler);
     linear_close(&weights->projection);
@@ -644,8 +646,9 @@ size_t weights_bytes(const struct weights *weights, const struct spec *spec)
 {
     size_t bytes = weights->arena.bytes + weights->patch.bytes + weights->pooler.bytes +
                    weights->projection.bytes + weights->embedding_project.bytes +
-                   weights->classifier.bytes + weights->distillation_classifier.bytes +
-                   weights->mean_classifier.bytes + weights->output.bytes;
+                   weights->states_project.bytes + weights->classifier.bytes +
+                   weights->distillation_classifier.bytes + weights->mean_classifier.bytes +
+                   weights->output.bytes;
     struct linear *linears[LAYER_LINEARS];
     for (unsigned i = 0; i < spec_blocks(spec); i++) {
         list_linears(&weights->layers[i], linears);

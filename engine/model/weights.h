@@ -44,9 +44,9 @@ struct layer {
     unsigned heads, attended;         /* H and A, spec_attended: D unless heads were pruned */
     struct linear qkv;                /* [3 A, D]: query, key and value as one product */
     struct linear attention_out;      /* [D, A] */
-    struct norm cross_norm;           /* a decoder's attention to the encoder's states [., W] */
+    struct norm cross_norm;           /* a decoder's attention to the encoder's states */
     struct linear cross_query;        /* [A, D] */
-    struct linear cross_kv;           /* [2 A, W]: key and value as one product */
+    struct linear cross_kv;           /* [2 A, spec_states]: key and value as one product */
     struct linear cross_out;          /* [D, A] */
     struct linear mlp_in;             /* [F, D]; [2 F, D] for a gated MLP */
     struct linear mlp_out;            /* [D, F] */
@@ -75,6 +75,7 @@ struct weights {
     float *registers;                /* [registers, D] */
     float *token_type;               /* [token_types, E] */
     struct linear embedding_project; /* [D, E] */
+    struct linear states_project;    /* [D, W] of a decoder */
     float *relative_bias;            /* [buckets, heads]; layers[].bias is made from it */
     float *relative_places;          /* [2 span, D]; layers[].relative is made from it */
     struct norm relative_norm;       /* norm of its rows */

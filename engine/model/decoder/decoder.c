@@ -96,11 +96,15 @@ enum err_code decoder_workspace_open(struct decoder_workspace *out, const struct
     out->query = arena_alloc_array(arena, rows * out->query_stride, sizeof(float));
     out->scores = arena_alloc_array(arena, rows * scores, sizeof(float));
     out->logits = arena_alloc_array(arena, rows * out->logits_stride, sizeof(float));
-    if (out->query == NULL || out->scores == NULL || out->logits == NULL)
+    if (spec->projects_states)
+        out->projected =
+            arena_alloc_array(arena, sizes->source_tokens, spec->hidden * sizeof(float));
+    if (out->query == NULL || out->scores == NULL || out->logits == NULL ||
+        (spec->projects_states && out->projected == NULL))
         err_no_memory(err,
                       rows * (out->query_stride + scores + out->logits_stride) * sizeof(float));
     else if (!reads_in_place(backend))
-        linear_operand(&out->states, arena, backend, sizes->source_tokens, spec->source, err);
+        linear_operand(&out->states, arena, backend, sizes->source_tokens, spec_states(spec), err);
     if (err->code != ERR_OK)
         decoder_workspace_close(out);
     return err->code;
@@ -118,12 +122,14 @@ size_t decoder_workspace_bytes(const struct spec *spec, const struct linear_back
     enum { SMALL_BYTES = 4096, SCALE_BYTES = 8 }; /* lines of the arena; an int8 row's scale */
     const size_t row = row_floats(spec_heads_width(spec)) + spec->heads * most_keys(sizes) +
                        row_floats(spec->vocab_size);
-    const size_t state = reads_in_place(backend)       ? 0
-                         : linear_reads_parts(backend) ? operand_parts_stride(spec->source)
-                                                       : row_floats(spec->source) * sizeof(float);
+    const size_t state = reads_in_place(backend) ? 0
+                         : linear_reads_parts(backend)
+                             ? operand_parts_stride(spec_states(spec))
+                             : row_floats(spec_states(spec)) * sizeof(float);
+    const size_t projected = spec->projects_states ? spec->hidden * sizeof(float) : 0;
     return workspace_bytes(spec, backend, sizes->rows, threads) +
-           sizes->rows * row * sizeof(float) + sizes->source_tokens * (state + SCALE_BYTES) +
-           SMALL_BYTES;
+           sizes->rows * row * sizeof(float) +
+           sizes->source_tokens * (state + projected + SCALE_BYTES) + SMALL_BYTES;
 }
 
 /* ---- the source ---- */
@@ -135,10 +141,19 @@ void decoder_begin(const struct spec *spec, const struct weights *weights,
     struct workspace *w = &workspace->block;
     struct operand x = workspace->states;
     assert(cache->source_tokens <= workspace->sizes.source_tokens);
+    if (spec->projects_states) {
+        struct linear_io io = {.x = operand_f32(states, stride),
+                               .rows = cache->source_tokens,
+                               .y = workspace->projected,
+                               .y_stride = spec->hidden};
+        linear_run(&weights->states_project, w->kernels, w->pool, &io);
+        states = workspace->projected;
+        stride = spec->hidden;
+    }
     if (x.data == NULL)
         x = operand_f32(states, stride);
     for (unsigned t = 0; t < cache->source_tokens && workspace->states.data != NULL; t++)
-        operand_store(&x, w->kernels, t, states + t * stride, spec->source);
+        operand_store(&x, w->kernels, t, states + t * stride, spec_states(spec));
     for (unsigned i = 0; i < spec->layers; i++) {
         struct linear_io io = {.x = x,
                                .rows = cache->source_tokens,

@@ -70,8 +70,9 @@ struct decoder_workspace {
     size_t query_stride;
     float *scores; /* [R][heads][scores_step] attention of a layer */
     size_t scores_step;
-    struct operand states; /* [source_tokens, W] in the precision of the weights; data NULL: they
-                              are read where they lie */
+    struct operand states; /* [source_tokens, spec_states] in the precision of the weights; data
+                              NULL: they are read where they lie */
+    float *projected;      /* [source_tokens, D] states, if spec->projects_states */
     float *logits;         /* [R, logits_stride] of the last step */
     size_t logits_stride;
 };

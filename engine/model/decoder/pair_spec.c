@@ -80,7 +80,8 @@ static enum err_code read_image_encoder(struct spec *source, const struct json_t
                                                : spec_config_read_sizes(source, config, err);
 }
 
-/* Reads TrOCR's decoder. Its keys and values are made of the encoder's states as they are. */
+/* Reads TrOCR's decoder. Without cross_attention_hidden_size states of another width are projected
+ * to its own. */
 static enum err_code read_image_decoder(struct spec *target, const struct spec *source,
                                         const struct json_t *config, struct err *err)
 {
@@ -101,12 +102,12 @@ static enum err_code read_image_decoder(struct spec *target, const struct spec *
     target->has_own_words = true;
     if (spec_config_read_sizes(target, config, err))
         return err->code;
-    if (source_width == 0 ? target->hidden != source->hidden : source_width != source->hidden)
+    target->projects_states = source_width == 0 && target->hidden != source->hidden;
+    if (source_width != 0 && source_width != source->hidden)
         return err_set(err, ERR_UNSUPPORTED,
-                       "cross_attention_hidden_size %lld is not supported (supported: %u, the "
-                       "encoder's hidden_size; a projection between both is not)",
-                       source_width == 0 ? (long long)target->hidden : source_width,
-                       source->hidden);
+                       "cross_attention_hidden_size %lld is not supported (supported: null, and "
+                       "%u, the encoder's hidden_size)",
+                       source_width, source->hidden);
     return ERR_OK;
 }
 

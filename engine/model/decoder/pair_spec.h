@@ -26,7 +26,7 @@ bool pair_spec_is(const char *dir);
 
 /* Reads DIR/config.json. The encoder's head is HEAD_STATES, the decoder's HEAD_WORDS. Errors begin
  * with the file's name; ERR_UNSUPPORTED names the member: another model_type, an encoder of images
- * that is not known, widths that a projection would have to join. */
+ * that is not known, states of another width than the encoder's. */
 enum err_code pair_spec_read(struct spec *source, struct spec *target, const char *dir,
                              struct err *err);
 

@@ -26,8 +26,10 @@ enum tensor_field {
     TENSOR_EMBEDDING_NORM,    /* in images: behind the embeddings, before the first block */
     TENSOR_EMBEDDING_PROJECT, /* [D, E], if embeddings have E numbers */
     TENSOR_RELATIVE_BIAS,     /* [buckets, heads], for all layers: relative_bias.h */
+    TENSOR_LAYER_BIAS,        /* the same, of one layer */
     TENSOR_RELATIVE_PLACES,   /* [2 span, D], for all layers: disentangled.h */
     TENSOR_RELATIVE_NORM,     /* norm of its rows */
+    TENSOR_STATES_PROJECT,    /* [D, W]: an encoder's states for a decoder of another width */
     TENSOR_CLS_TOKEN,
     TENSOR_DISTILLATION_TOKEN,
     TENSOR_REGISTERS, /* learnt tokens behind [CLS], without position, which no head reads */

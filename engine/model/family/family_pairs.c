@@ -195,6 +195,7 @@ static const struct family mt5_encoder = {MT5, T5_ENCODER}, mt5_decoder = {MT5, 
     FAIRSEQ_CROSS_NAMES("decoder.model."), .default_vocab = 50265, .default_positions = 512,       \
     .key_embedding_norm = "layernorm_embedding", .has_embedding_norm = true, .default_pad = 1,     \
     .tensors[TENSOR_EMBEDDING_NORM] = "decoder.model.decoder.layernorm_embedding",                 \
+    .tensors[TENSOR_STATES_PROJECT] = "enc_to_dec_proj",                                           \
     .tensors[TENSOR_OUTPUT] = "decoder.output_projection"
 
 static const struct family trocr_learnt = {.name = "trocr",

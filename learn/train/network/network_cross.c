@@ -41,10 +41,18 @@ enum err_code network_cross_open(struct network *network, struct network_block *
     cross->context = network_memory_rows(network, attended, err);
     cross->sum = network_memory_rows(network, hidden, err);
     block->cross = cross;
+    if (spec->projects_states && block->layer == 0) {
+        const struct parameters_map *all = &network->parameters->map;
+        network->states = network_memory_rows(network, hidden, err);
+        network->dstates = network_memory_rows(network, hidden, err);
+        open_linear(network, &network->project_states,
+                    (struct parameters_linear){all->states_weight, all->states_bias}, spec->source,
+                    hidden, learns, err);
+    }
     if (err->code != ERR_OK ||
         open_linear(network, &cross->query, map->cross_query, hidden, attended, learns, err) ||
-        open_linear(network, &cross->key_value, map->cross_key_value, spec->source, 2 * attended,
-                    learns, err))
+        open_linear(network, &cross->key_value, map->cross_key_value, spec_states(spec),
+                    2 * attended, learns, err))
         return err->code;
     return open_linear(network, &cross->out, map->cross_out, attended, hidden, learns, err);
 }
@@ -53,9 +61,17 @@ void network_cross_pack(struct network *network, struct network_block *block)
 {
     if (block->cross == NULL)
         return;
+    if (network->spec->projects_states && block->layer == 0)
+        network_linear_pack(network, &network->project_states);
     network_linear_pack(network, &block->cross->query);
     network_linear_pack(network, &block->cross->key_value);
     network_linear_pack(network, &block->cross->out);
+}
+
+/* The encoder's states, or their projection, which the first layer makes. */
+static struct matrix states_of(const struct network *network)
+{
+    return network->spec->projects_states ? network->states : network->source->head.normed;
 }
 
 /* ---- a head of a sequence ---- */
@@ -135,9 +151,12 @@ void network_cross_forward(struct network *network, struct network_block *block)
 {
     struct network_cross *cross = block->cross;
     const struct network *source = network->source;
+    if (network->spec->projects_states && block->layer == 0)
+        network_linear_forward(network, &network->project_states, network->states,
+                               source->head.normed, NULL, source->tokens);
     network_linear_forward(network, &cross->query, cross->query_rows, cross->n, NULL,
                            network->tokens);
-    network_linear_forward(network, &cross->key_value, cross->key_value_rows, source->head.normed,
+    network_linear_forward(network, &cross->key_value, cross->key_value_rows, states_of(network),
                            NULL, source->tokens);
     run_all(network, block, (struct matrix){0}, forward_task);
 }
@@ -164,9 +183,14 @@ void network_cross_backward(struct network *network, struct network_block *block
     struct network_cross *cross = block->cross;
     const struct network *source = network->source;
     const bool is_first = block->layer + 1 == network->spec->layers;
+    const bool projects = network->spec->projects_states;
+    const struct matrix *dstates = projects ? &network->dstates : &source->g;
     run_all(network, block, dcontext, backward_task);
-    network_linear_backward(network, &cross->key_value, &source->g, network->dkey_value,
-                            source->head.normed, is_first ? NULL : &source->g, source->tokens);
+    network_linear_backward(network, &cross->key_value, dstates, network->dkey_value,
+                            states_of(network), is_first ? NULL : dstates, source->tokens);
+    if (projects && block->layer == 0)
+        network_linear_backward(network, &network->project_states, &source->g, network->dstates,
+                                source->head.normed, NULL, source->tokens);
     network_linear_backward(network, &cross->query, &dn, network->dquery, cross->n, residual,
                             network->tokens);
 }

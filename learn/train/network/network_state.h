@@ -197,6 +197,8 @@ struct network {
     float *bias_table, *dbias_table; /* [bias_floats] made of the values, and its gradient */
     size_t bias_floats;
     struct network_relative relative;
+    struct network_linear project_states; /* of a decoder, if spec->projects_states */
+    struct matrix states, dstates;        /* [S, D] projected */
     const float *rotary[2]; /* rotary.h: of global layers and of local ones; NULL: none */
     struct network_block *blocks;
     struct network_head head;

@@ -43,6 +43,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_RELATIVE_BIAS] = OUTSIDE(relative_bias, relative_bias),
     [TENSOR_RELATIVE_PLACES] = OUTSIDE(relative_places, relative_places),
     [TENSOR_RELATIVE_NORM] = OUTSIDE(relative_gamma, relative_beta),
+    [TENSOR_STATES_PROJECT] = OUTSIDE(states_weight, states_bias),
     [TENSOR_CLS_TOKEN] = OUTSIDE(cls_token, cls_token),
     [TENSOR_DISTILLATION_TOKEN] = OUTSIDE(distillation_token, distillation_token),
     [TENSOR_REGISTERS] = OUTSIDE(registers, registers),

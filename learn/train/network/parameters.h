@@ -55,6 +55,7 @@ struct parameters_map {
     size_t word, position, token_type, embedding_gamma, embedding_beta;
     size_t project_weight, project_bias, relative_bias;
     size_t relative_places, relative_gamma, relative_beta;
+    size_t states_weight, states_bias; /* of a decoder: the projection of the states */
     size_t cls_token, distillation_token, registers, patch_weight, patch_bias;
     size_t final_gamma, final_beta, pooled_gamma, pooled_beta;
     size_t pooler_weight, pooler_bias; /* MLM: the transform's */

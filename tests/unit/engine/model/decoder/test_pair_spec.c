@@ -102,6 +102,10 @@ START_TEST(an_image_encoder_is_read_with_its_decoder)
     ck_assert(target.absent[TENSOR_EMBEDDING_NORM] && !target.absent[TENSOR_OUTPUT]);
     ck_assert(target.embedding_scale > 0);
     ck_assert_int_eq(target.family->position_table, POSITIONS_SINES_FAIRSEQ);
+    ck_assert(!target.projects_states && spec_states(&target) == 768);
+    ck_read("{\"model_type\": \"vision-encoder-decoder\", \"encoder\": {\"model_type\": \"deit\"}, "
+            "\"decoder\": {\"model_type\": \"trocr\", \"cross_attention_hidden_size\": null}}");
+    ck_assert(target.projects_states && target.source == 768 && spec_states(&target) == 1024);
 }
 END_TEST
 
@@ -150,11 +154,8 @@ START_TEST(what_is_not_supported_is_refused_by_name)
         {"{\"model_type\": \"vision-encoder-decoder\", \"encoder\": {\"model_type\": \"vit\"}, "
          "\"decoder\": {\"model_type\": \"gpt2\"}}",
          "config.json: decoder: model_type 'gpt2' is not supported (supported: trocr)"},
-        {"{\"model_type\": \"vision-encoder-decoder\", \"encoder\": {\"model_type\": \"vit\"}, "
-         "\"decoder\": {\"model_type\": \"trocr\"}}",
-         "cross_attention_hidden_size 1024 is not supported (supported: 768"},
         {IMAGE ", \"cross_attention_hidden_size\": 100}}",
-         "cross_attention_hidden_size 100 is not supported (supported: 768"},
+         "cross_attention_hidden_size 100 is not supported (supported: null, and 768"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_msg(read_config(cases[i].config) == ERR_UNSUPPORTED, "%s was not refused: %s",

@@ -191,7 +191,7 @@ enum { HIDDEN = 16, LAYERS = 2, VOCAB = 40, SAMPLES = 6, ROWS = 4 };
 
 static const struct choice {
     const char *source, *target; /* an encoder of images with TrOCR; NULL: a pair of texts */
-    bool is_gated, is_untied, shares_nothing, is_wide;
+    bool is_gated, is_untied, shares_nothing, is_wide, projects;
 } choices[] = {
     {.source = "marian"},
     {.source = "marian", .is_untied = true, .shares_nothing = true},
@@ -204,6 +204,7 @@ static const struct choice {
     {.source = "vit", .target = "learnt", .is_untied = true},
     {.source = "deit", .target = "sines"},
     {.source = "beit", .target = "learnt"},
+    {.source = "vit", .target = "learnt", .projects = true},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -276,6 +277,7 @@ static void fill_specs(struct tiny *tiny)
     tiny->source.head = HEAD_STATES;
     tiny->target.head = HEAD_WORDS;
     tiny->target.source = tiny->source.hidden;
+    tiny->target.projects_states = choice->projects;
     tiny->target.absent[TENSOR_WORD] = !is_image && !choice->shares_nothing;
     tiny->target.absent[TENSOR_OUTPUT] = !choice->is_untied;
     tiny->source.has_own_words = tiny->target.has_own_words = is_image || choice->shares_nothing;
