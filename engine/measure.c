@@ -62,6 +62,15 @@ static size_t saved_numbers(const struct spec *spec, const struct checkpoint *ch
     return 0;
 }
 
+/* Numbers of the tables by distance: one for all layers, or one for each. */
+static size_t bias_numbers(const struct spec *spec)
+{
+    const bool has_own = spec->family->tensors[TENSOR_LAYER_BIAS] != NULL;
+    return spec->buckets == 0 ? 0
+                              : (has_own ? spec->layers : 1) *
+                                    relative_bias_floats(spec->heads, spec_text_tokens(spec));
+}
+
 /* Counts every number of the file, and of an embedding's Dense, as fp32, but the linear layers of
  * the blocks in their precision, with rows as it holds them; a part for whole panels and what is
  * kept beside them (scales, the arena's blocks). target: the decoder of a model that writes, or
@@ -77,8 +86,7 @@ static size_t weight_bytes(const struct spec *spec, const struct spec *target,
     if (target != NULL) {
         count_linear(target, encoder, &linear, &linear_bytes);
         numbers += ((size_t)target->vocab_size + 64) * (target->hidden + 64); /* packed output */
-        if (target->buckets > 0)
-            numbers += relative_bias_floats(target->heads, spec_text_tokens(target));
+        numbers += bias_numbers(target);
     }
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
@@ -93,8 +101,7 @@ static size_t weight_bytes(const struct spec *spec, const struct spec *target,
         const struct window_bias shape = spec_window_bias(&at, i);
         numbers += window_bias_floats(&shape);
     }
-    if (spec->buckets > 0)
-        numbers += relative_bias_floats(spec->heads, spec_text_tokens(spec));
+    numbers += bias_numbers(spec);
     if (spec->disentangled.span > 0)
         numbers += relative_tables_floats(spec);
     if (spec->family->is_rotary)

@@ -293,8 +293,6 @@ static enum err_code read_positions(struct spec *spec, const struct json_t *conf
 static enum err_code read_buckets(struct spec *spec, const struct json_t *config, struct err *err)
 {
     static const char key[] = "relative_attention_num_buckets";
-    if (spec->family->tensors[TENSOR_RELATIVE_BIAS] == NULL)
-        return ERR_OK;
     if (spec->family->key_buckets != NULL) {
         /* T5's buckets: each side needs one of a single distance and one behind it. */
         const struct family *family = spec->family;
@@ -314,6 +312,8 @@ static enum err_code read_buckets(struct spec *spec, const struct json_t *config
                 exact);
         return ERR_OK;
     }
+    if (spec->family->tensors[TENSOR_RELATIVE_BIAS] == NULL)
+        return ERR_OK;
     spec->relative = relative_mpnet;
     if (get_size(config, key, SIZE_LIMIT, relative_mpnet.count, &spec->buckets, err))
         return err->code;

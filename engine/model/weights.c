@@ -74,7 +74,8 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_GLOBAL_KEY] = PLAIN(global.key),
     [TENSOR_GLOBAL_VALUE] = PLAIN(global.value),
     [TENSOR_ATTENTION_OUT] = IN_BLOCK(attention_out),
-    [TENSOR_WINDOW_BIAS] = IN_BLOCK(window_bias),
+    [TENSOR_WINDOW_BIAS] = IN_BLOCK(bias_table),
+    [TENSOR_LAYER_BIAS] = IN_BLOCK(bias_table),
     [TENSOR_ATTENTION_SCALE] = IN_BLOCK(attention_out),
     [TENSOR_ATTENTION_NORM] = IN_BLOCK(attention_norm),
     [TENSOR_CROSS_QUERY] = IN_BLOCK(cross_query),
@@ -416,7 +417,7 @@ static enum err_code expand_windows(struct weights *weights, const struct spec *
         float *matrix = arena_alloc_array(&weights->arena, floats, sizeof *matrix);
         if (matrix == NULL)
             return err_no_memory(err, floats * sizeof *matrix);
-        layer->bias = window_bias_expand(&shape, matrix, layer->window_bias);
+        layer->bias = window_bias_expand(&shape, matrix, layer->bias_table);
     }
     return ERR_OK;
 }
@@ -440,18 +441,23 @@ static enum err_code expand_reaches(struct weights *weights, const struct spec *
     return ERR_OK;
 }
 
-/* Expands the relative bias: one table for all layers. */
+/* Expands the relative bias: one table for all layers, or one for each. */
 static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
 {
-    if (weights->relative_bias == NULL)
-        return ERR_OK;
-    size_t tokens = spec_text_tokens(spec), floats = relative_bias_floats(spec->heads, tokens);
-    float *table = arena_alloc_array(&weights->arena, floats, sizeof *table);
-    if (table == NULL)
-        return err_no_memory(err, floats * sizeof *table);
-    for (unsigned i = 0; i < spec_blocks(spec); i++)
-        weights->layers[i].bias = relative_bias_expand(table, &spec->relative,
-                                                       weights->relative_bias, spec->heads, tokens);
+    for (unsigned i = 0; i < spec_blocks(spec) && spec->buckets > 0; i++) {
+        const float *learnt = weights->layers[i].bias_table;
+        if (learnt == NULL && i > 0) {
+            weights->layers[i].bias = weights->layers[0].bias;
+            continue;
+        }
+        size_t tokens = spec_text_tokens(spec), floats = relative_bias_floats(spec->heads, tokens);
+        float *table = arena_alloc_array(&weights->arena, floats, sizeof *table);
+        if (table == NULL)
+            return err_no_memory(err, floats * sizeof *table);
+        weights->layers[i].bias = relative_bias_expand(
+            table, &spec->relative, learnt != NULL ? learnt : weights->relative_bias, spec->heads,
+            tokens);
+    }
     return ERR_OK;
 }
 

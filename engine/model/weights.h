@@ -53,7 +53,8 @@ struct layer {
     struct norm merge_norm;           /* [4 D] behind a stage's last block */
     struct linear merge;              /* [2 D, 4 D] */
     struct attention_bias bias;       /* bias of the scores; empty in most families */
-    float *window_bias;               /* the learnt table behind it: window_bias.h */
+    float *bias_table;                /* the learnt table behind it: window_bias.h, or the layer's
+                                         own relative_bias.h */
     struct relative_scores relative;  /* terms of relative positions, if any */
     const float *rotary;              /* rotary.h, for the layer's base; NULL: not rotary */
     unsigned reach;                   /* spec_reach; then the bias is reach.h's */

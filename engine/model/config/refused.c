@@ -98,8 +98,9 @@ static const struct {
     {"mt5", sequence},
     {"pegasus", sequence},
     {"t5", sequence},
-    {"umt5", "an encoder with a decoder that writes text, and not one of the families that "
-             "attnd-predict answers with"},
+    {"umt5", sequence},
+    {"nllb-moe", "a model whose layers have several experts: take NLLB without them "
+                 "(m2m_100)"},
     {"vision-encoder-decoder", sequence},
     {"mamba", recurrent},
     {"rwkv", recurrent},

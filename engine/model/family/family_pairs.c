@@ -157,11 +157,17 @@ static const struct family m2m100_decoder = {.name = "m2m100-decoder",
     .tensors[TENSOR_CROSS_NORM] = "decoder.block.%u.layer.1.layer_norm",                           \
     .tensors[TENSOR_OUTPUT] = "lm_head"
 
+/* The first layer has the bias of all; UMT5's layers have one each. */
+#define T5_BIAS(side)                                                                              \
+    .tensors[TENSOR_RELATIVE_BIAS] =                                                               \
+        side ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+#define UMT5_BIAS(side)                                                                            \
+    .tensors[TENSOR_LAYER_BIAS] =                                                                  \
+        side ".block.%u.layer.0.SelfAttention.relative_attention_bias.weight"
+
 /* `mlp` is the number of the layer in a block that holds the MLP. */
 #define T5_SIDE(side, mlp)                                                                         \
     .tensors[TENSOR_WORD] = "shared.weight",                                                       \
-    .tensors[TENSOR_RELATIVE_BIAS] =                                                               \
-        side ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",                      \
     .tensors[TENSOR_QUERY] = side ".block.%u.layer.0.SelfAttention.q",                             \
     .tensors[TENSOR_KEY] = side ".block.%u.layer.0.SelfAttention.k",                               \
     .tensors[TENSOR_VALUE] = side ".block.%u.layer.0.SelfAttention.v",                             \
@@ -179,12 +185,17 @@ static const struct family m2m100_decoder = {.name = "m2m100-decoder",
     .name = "t5", .model_type = "t5", .default_vocab = 32128, .default_layers = 6,                 \
     .default_heads = 8, .default_intermediate = 2048, .default_activation = "relu"
 
-#define MT5                                                                                        \
-    .name = "mt5", .model_type = "mt5", .default_vocab = 250112, .default_layers = 8,              \
+/* Xue et al. 2021; Chung et al. 2023 */
+#define MT5(type)                                                                                  \
+    .name = (type), .model_type = (type), .default_vocab = 250112, .default_layers = 8,            \
     .default_heads = 6, .default_intermediate = 1024, .default_activation = "gated-gelu"
 
-static const struct family t5_encoder = {T5, T5_ENCODER}, t5_decoder = {T5, T5_DECODER};
-static const struct family mt5_encoder = {MT5, T5_ENCODER}, mt5_decoder = {MT5, T5_DECODER};
+static const struct family t5_encoder = {T5, T5_ENCODER, T5_BIAS("encoder")};
+static const struct family t5_decoder = {T5, T5_DECODER, T5_BIAS("decoder")};
+static const struct family mt5_encoder = {MT5("mt5"), T5_ENCODER, T5_BIAS("encoder")};
+static const struct family mt5_decoder = {MT5("mt5"), T5_DECODER, T5_BIAS("decoder")};
+static const struct family umt5_encoder = {MT5("umt5"), T5_ENCODER, UMT5_BIAS("encoder")};
+static const struct family umt5_decoder = {MT5("umt5"), T5_DECODER, UMT5_BIAS("decoder")};
 
 /* Li et al. 2021. Tensors of the decoder are under a second "decoder.". */
 #define TROCR                                                                                      \
@@ -229,6 +240,11 @@ static const struct family_pair pairs[] = {
      .source = &mt5_encoder,
      .target = &mt5_decoder,
      .is_untied = true,
+     .has_as_many_layers = true,
+     .scales_output = true},
+    {.model_type = "umt5",
+     .source = &umt5_encoder,
+     .target = &umt5_decoder,
      .has_as_many_layers = true,
      .scales_output = true},
 };

@@ -187,6 +187,7 @@ static const struct {
     {"mbart", "MBart"},
     {"t5", "T5"},
     {"mt5", "T5"},
+    {"umt5", "T5"},
     {"pegasus", "Pegasus"},
     {"marian", "Marian"},
     {"m2m_100", "M2M100"},

@@ -163,7 +163,7 @@ size_t network_attention_floats(const struct network *network)
 
 static size_t offset_of_bias(const struct network *network, const struct network_block *block)
 {
-    return network->parameters->map.layers[spec_block(network->spec, block->layer)].window_bias;
+    return network->parameters->map.layers[spec_block(network->spec, block->layer)].own_bias;
 }
 
 static enum err_code open_band(struct network *network, struct network_block *block,
@@ -177,6 +177,23 @@ static enum err_code open_band(struct network *network, struct network_block *bl
     return ERR_OK;
 }
 
+/* Numbers of the table that a block has for itself. A text has no patches to make windows of. */
+static size_t own_floats(const struct network *network, const struct network_block *block)
+{
+    if (network->spec->buckets > 0)
+        return relative_bias_floats(block->heads, spec_text_tokens(network->spec));
+    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
+    return window_bias_floats(&shape);
+}
+
+/* Masks the keys behind the query, in tables of `step` numbers, one a head. */
+static void mask_later(const struct spec *spec, float *table, size_t floats, size_t step)
+{
+    for (size_t head = 0; head < floats && spec->family->block.is_decoder; head += step)
+        for (size_t i = 0; i + 1 < spec_text_tokens(spec); i++)
+            table[head + i] = masked;
+}
+
 enum err_code network_attention_open_block(struct network *network, struct network_block *block,
                                            struct err *err)
 {
@@ -185,8 +202,7 @@ enum err_code network_attention_open_block(struct network *network, struct netwo
         return open_band(network, block, err);
     if (offset_of_bias(network, block) == SIZE_MAX)
         return ERR_OK;
-    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
-    size_t floats = window_bias_floats(&shape);
+    const size_t floats = own_floats(network, block);
     block->bias_table = arena_alloc_array(&network->arena, floats, sizeof *block->bias_table);
     block->dbias_table = arena_alloc_array(&network->arena, floats, sizeof *block->dbias_table);
     if (block->bias_table == NULL || block->dbias_table == NULL)
@@ -196,11 +212,18 @@ enum err_code network_attention_open_block(struct network *network, struct netwo
 
 void network_attention_pack_block(struct network *network, struct network_block *block)
 {
-    if (block->bias_table == NULL) /* a text has no patches to divide by */
+    if (block->bias_table == NULL)
         return;
-    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
-    block->bias = window_bias_expand(&shape, block->bias_table,
-                                     network->values + offset_of_bias(network, block));
+    const struct spec *spec = network->spec;
+    const float *learnt = network->values + offset_of_bias(network, block);
+    if (spec->buckets > 0) {
+        block->bias = relative_bias_expand(block->bias_table, &spec->relative, learnt, block->heads,
+                                           spec_text_tokens(spec));
+        mask_later(spec, block->bias_table, own_floats(network, block), block->bias.head_step);
+        return;
+    }
+    const struct window_bias shape = spec_window_bias(spec, block->layer);
+    block->bias = window_bias_expand(&shape, block->bias_table, learnt);
 }
 
 static bool is_learnt(const struct network *network, const struct network_block *block)
@@ -208,19 +231,25 @@ static bool is_learnt(const struct network *network, const struct network_block 
     return block->layer + 1 >= network->options.frozen_depth;
 }
 
-static bool learns_window(const struct network *network, const struct network_block *block)
+static bool learns_own(const struct network *network, const struct network_block *block)
 {
     return block->bias_table != NULL && is_learnt(network, block);
 }
 
 void network_attention_unpack_block(struct network *network, struct network_block *block)
 {
-    if (!learns_window(network, block))
+    if (!learns_own(network, block))
         return;
-    const struct window_bias shape = spec_window_bias(network->spec, block->layer);
-    window_bias_fold(&shape, network->gradient + offset_of_bias(network, block),
-                     block->dbias_table);
-    memset(block->dbias_table, 0, window_bias_floats(&shape) * sizeof *block->dbias_table);
+    const struct spec *spec = network->spec;
+    float *dlearnt = network->gradient + offset_of_bias(network, block);
+    if (spec->buckets > 0) {
+        relative_bias_fold(dlearnt, &spec->relative, block->dbias_table, block->heads,
+                           spec_text_tokens(spec));
+    } else {
+        const struct window_bias shape = spec_window_bias(spec, block->layer);
+        window_bias_fold(&shape, dlearnt, block->dbias_table);
+    }
+    memset(block->dbias_table, 0, own_floats(network, block) * sizeof *block->dbias_table);
 }
 
 /* The scores of a decoder have a bias that masks later keys: alone, or in the table of relative
@@ -250,13 +279,8 @@ void network_attention_pack(struct network *network)
     if (relative != SIZE_MAX)
         network->bias = relative_bias_expand(table, &spec->relative, network->values + relative,
                                              spec->heads, tokens);
-    if (!spec->family->block.is_decoder)
-        return;
-    const size_t step =
-        network->bias.head_step > 0 ? network->bias.head_step : network->bias_floats;
-    for (size_t head = 0; head < network->bias_floats; head += step)
-        for (size_t i = 0; i + 1 < tokens; i++) /* keys behind the query */
-            table[head + i] = masked;
+    mask_later(spec, table, network->bias_floats,
+               network->bias.head_step > 0 ? network->bias.head_step : network->bias_floats);
 }
 
 static bool learns_bias(const struct network *network)
@@ -415,7 +439,7 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
     size_t attended = run->block->attended, query = run->query_first[sequence];
     float *dk =
         run->dqkv.x + run->network->offset[sequence] * run->dqkv.stride + attended + head * one.d;
-    if (learns_window(run->network, run->block))
+    if (learns_own(run->network, run->block))
         one.dbias = run->block->dbias_table + (bias.at - run->block->bias_table);
     else if (learns_bias(run->network))
         one.dbias = run->network->dbias_table + (bias.at - run->network->bias_table);
@@ -459,7 +483,7 @@ void network_attention_backward(struct network *network, const struct network_bl
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
     run.task = backward_task;
-    if (learns_window(network, block) || learns_bias(network) || has_distances(network)) {
+    if (learns_own(network, block) || learns_bias(network) || has_distances(network)) {
         run.task = backward_head_task;
         run.tasks = block->heads;
     }

@@ -85,7 +85,8 @@ struct network_block {
     struct network_cross *cross;       /* of a decoder; NULL: none */
     size_t attention_scale, mlp_scale; /* offsets; SIZE_MAX: no layer scale */
     struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
-    float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h */
+    float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h,
+                                         or relative_bias.h of UMT5 */
     struct matrix relative_rows;       /* [2 span, 3 D] of relative places: network_relative.h */
     unsigned reach;                    /* spec_reach; if above 0, with its bias: reach.h */
     struct attention_bias band;

@@ -43,7 +43,7 @@ struct parameters_layer {
     size_t qkv_weight, qkv_bias, out_weight, out_bias;
     size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias; /* or the gated MLP's */
     size_t attention_scale, mlp_scale;                               /* of layer scale */
-    size_t window_bias;
+    size_t own_bias;                              /* of a window, or by distance */
     size_t merge_gamma, merge_beta, merge_weight; /* after a stage's last block */
     struct parameters_linear global_query, global_key, global_value;
     struct parameters_linear cross_query, cross_key_value, cross_out; /* of a decoder */

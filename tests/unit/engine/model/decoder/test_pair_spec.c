@@ -64,6 +64,9 @@ START_TEST(defaults_are_those_of_the_classes)
     ck_assert_uint_eq(source.layers, 8);
     ck_assert_uint_eq(target.layers, 2);
     ck_assert(target.output_scale == 0);
+    ck_read("{\"model_type\": \"umt5\", \"num_layers\": 3}");
+    ck_assert(source.is_gated && target.absent[TENSOR_OUTPUT] && target.output_scale > 0);
+    ck_assert(source.buckets == 32 && target.layers == 3);
 }
 END_TEST
 
@@ -116,8 +119,9 @@ START_TEST(what_is_not_supported_is_refused_by_name)
     } cases[] = {
         {"[1]", "config.json: "},
         {"{}", "(supported: marian, bart, mbart, pegasus, m2m_100, t5, mt5, "
-               "vision-encoder-decoder)"},
-        {"{\"model_type\": \"umt5\"}", "model_type 'umt5' is not supported"},
+               "umt5, vision-encoder-decoder)"},
+        {"{\"model_type\": \"nllb-moe\"}", "model_type 'nllb-moe' is not supported: it is a "
+                                           "model whose layers have several experts"},
         {"{\"model_type\": \"bert\"}", "model_type 'bert' is not supported"},
         {"{\"model_type\": 5}", "$.model_type: expected a string"},
         {"{\"model_type\": \"bart\", \"auto_map\": {\"a\": \"b\"}}", "$.auto_map"},

@@ -201,6 +201,7 @@ static const struct choice {
     {.source = "m2m_100"},
     {.source = "t5"},
     {.source = "t5", .is_gated = true, .is_untied = true, .is_wide = true},
+    {.source = "umt5", .is_gated = true},
     {.source = "vit", .target = "learnt", .is_untied = true},
     {.source = "deit", .target = "sines"},
     {.source = "beit", .target = "learnt"},
@@ -239,7 +240,7 @@ static void fill_text_spec(struct spec *spec, const struct family *family,
                           .vocab_size = VOCAB,
                           .positions = 24,
                           .pad_id = 1};
-    if (family->tensors[TENSOR_RELATIVE_BIAS] != NULL) {
+    if (family->key_buckets != NULL) {
         spec->relative = (struct relative_buckets){
             .count = 8, .distance = 12, .looks_forward = !family->block.is_decoder};
         spec->buckets = 8;
