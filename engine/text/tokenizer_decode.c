@@ -94,6 +94,13 @@ static void append(struct joining *joining, const char *text, size_t len)
     joining->at += len;
 }
 
+/* True for tokenizers that join the texts of their tokens and put spaces for marks at the end. */
+static bool joins_marks(const struct steps *steps)
+{
+    return steps->slow.class == PIECES_MARIAN || steps->slow.class == PIECES_NLLB ||
+           steps->slow.class == PIECES_MBART;
+}
+
 /* Writes the byte pieces; a byte that belongs to no character becomes U+FFFD. */
 static void flush_bytes(struct joining *joining)
 {
@@ -116,6 +123,10 @@ static void begin_run(struct joining *joining)
 static void add_piece(struct joining *joining, const char *text, size_t len)
 {
     const struct sentencepiece *file = joining->file;
+    if (joins_marks(joining->steps) && joining->steps->slow.class != PIECES_MARIAN) {
+        append(joining, text, len);
+        return;
+    }
     const int32_t found =
         len <= VOCAB_PIECE_BYTES_MAX ? vocab_find(&file->names, text, len) : VOCAB_NONE;
     const struct sentencepiece_piece *piece =
@@ -148,12 +159,12 @@ static void add_piece(struct joining *joining, const char *text, size_t len)
 
 /* ---- sub-texts ---- */
 
-/* A special token within a sub-text. T5 puts a space before the run that it ends. */
+/* A special token within a sub-text. T5 and mBART-50 put a space before the run that it ends. */
 static void add_special(struct joining *joining, const char *text, size_t len)
 {
     const enum piece_class class = joining->steps->slow.class;
     flush_bytes(joining);
-    if (class == PIECES_T5 && !joining->after_special) {
+    if ((class == PIECES_T5 || class == PIECES_MBART50) && !joining->after_special) {
         memmove(joining->out + joining->run + 1, joining->out + joining->run,
                 joining->at - joining->run);
         joining->out[joining->run] = ' ';
@@ -171,7 +182,7 @@ static void close_text(struct joining *joining, bool is_last)
     if (!joining->is_open)
         return;
     flush_bytes(joining);
-    if (joining->steps->slow.class == PIECES_MARIAN)
+    if (joins_marks(joining->steps))
         joining->at = space_out(joining->out, joining->begin, joining->at, SENTENCEPIECE_MARK);
     joining->at = strip(joining->out, joining->begin, joining->at);
     joining->is_open = false;
@@ -324,7 +335,7 @@ static size_t add_slow(const struct tokenizer *tokenizer, const struct token_str
         const unsigned char byte = (unsigned char)(room[0] = joining.bytes[0]);
         return is_first && byte < 0x80 && character_is_python_space(byte) ? 0 : 1;
     }
-    if (steps->slow.class == PIECES_MARIAN)
+    if (joins_marks(steps))
         joining.at = space_out(room, 0, joining.at, SENTENCEPIECE_MARK);
     size_t at = 0;
     for (size_t next = 0; is_first && at < joining.at; at = next)

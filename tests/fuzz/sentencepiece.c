@@ -1,5 +1,5 @@
-/* A SentencePiece model as spiece.model, behind a byte that chooses the class of tokenizer; a text
- * through it, and its ids back. */
+/* A SentencePiece model as spiece.model and sentencepiece.bpe.model, behind a byte that chooses the
+ * class of tokenizer; a text through it, and its ids back. */
 #include "engine/text/tokenizer.h"
 
 #include "engine/base/utf8.h"
@@ -41,12 +41,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "{\"tokenizer_class\":\"T5Tokenizer\",\"legacy\":false}",
         "{\"tokenizer_class\":\"T5Tokenizer\"}",
         "{\"tokenizer_class\":\"PegasusTokenizer\",\"offset\":5}",
+        "{\"tokenizer_class\":\"NllbTokenizer\",\"legacy_behaviour\":true}",
+        "{\"tokenizer_class\":\"MBartTokenizer\"}",
+        "{\"tokenizer_class\":\"MBart50Tokenizer\"}",
     };
     struct fuzz_input input = {data, size};
     struct tokenizer *tokenizer;
     struct err err = {0};
     const char *config = configs[fuzz_byte(&input) % (sizeof configs / sizeof *configs)];
     fuzz_file("spiece.model", input.at, input.left);
+    fuzz_file("sentencepiece.bpe.model", input.at, input.left);
     fuzz_file("tokenizer_config.json", config, strlen(config));
     if (tokenizer_open(&tokenizer, fuzz_dir(), TOKENS_MAX, &err) == ERR_OK)
         recode(tokenizer);

@@ -79,7 +79,7 @@ class Images:
 
 def without_dropout(model):
     for module in model.modules():
-        for name in ("p", "dropout", "attention_dropout", "activation_dropout", "dropout_rate", "layerdrop"):
+        for name in ("p", "drop_prob", "dropout", "attention_dropout", "activation_dropout", "dropout_rate", "layerdrop"):
             if isinstance(getattr(module, name, None), float):
                 setattr(module, name, 0.0)
     return model

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -37,6 +38,8 @@ def open_reference(folder):
 
 
 def languages_of(tokenizer):
+    if "Nllb" in type(tokenizer).__name__:
+        return [token for token in tokenizer.additional_special_tokens if re.fullmatch("[a-z]{3}_[A-Z][a-z]{3}", token)]
     return list(getattr(tokenizer, "lang_code_to_id", {}))
 
 

@@ -3,8 +3,9 @@
 them; and decode.json, what it makes of ids with the tokenizers of tests/data/tokenizer:
 
     pip install 'transformers==4.57.*' sentencepiece protobuf
-    tests/reference/make_recoding_cases.py GOLDEN_DIR
+    tests/reference/make_recoding_cases.py GOLDEN_DIR [NAME...]
 
+With names only theirs: `trocr-3 mt5-0 umt5-0 nllb-0 nllb-1 mbart-1 mbart-2` of what make_pairs.py has made.
 A case of cases.json has a text, its languages if the tokenizer has them, and its ids as a source and as a target, with the
 texts that the latter decode to without and with special tokens. A hypothesis has ids and these two texts.
 """
@@ -73,9 +74,11 @@ def seq2seq(golden, name, rng):
 
 def main():
     golden, rng = sys.argv[1], random.Random(36)
-    for name in DIRECTORIES:
+    for name in sys.argv[2:] or DIRECTORIES:
         copy(golden, name)
         seq2seq(golden, name, rng)
+    if sys.argv[2:]:
+        return
     decoded = {}
     for name in PLAIN:
         tokenizer = reference.open_reference(f"tests/data/tokenizer/{name}")

@@ -88,17 +88,23 @@ static enum err_code walk_list(const struct special_walk *walk, const char *key,
     return ERR_OK;
 }
 
+/* The class's own count unless a file lists them; of T5's, the first extra_ids. A null of a class
+ * with a SentencePiece model lists none. */
 static enum err_code walk_additional(const struct tokenizer_files *files,
                                      const struct special_walk *walk, struct err *err)
 {
-    const char *const *usual = files->class->additional;
+    const struct tokenizer_class *class = files->class;
+    const char *const *usual = class->additional;
     bool is_said;
-    tokenizer_files_special(files, additional_key, &is_said);
-    if (walk_list(walk, additional_key, doc_member(files->config, additional_key), err) ||
+    const bool is_listed = tokenizer_files_special(files, additional_key, &is_said) != NULL;
+    long long most = ADDED_MAX;
+    if ((class->pieces == PIECES_T5 &&
+         doc_get_integer(files->config, "$", "extra_ids", 0, ADDED_MAX, &most, err)) ||
+        walk_list(walk, additional_key, doc_member(files->config, additional_key), err) ||
         walk_list(walk, additional_key, doc_member(files->special_map, additional_key), err))
         return err->code;
-    is_said &= !files->class->adds_additional;
-    for (; !is_said && usual != NULL && *usual != NULL; usual++)
+    is_said &= !class->adds_additional && (is_listed || class->pieces == 0);
+    for (; !is_said && usual != NULL && *usual != NULL && most > 0; usual++, most--)
         if (walk->visit(walk->context, additional_key, NULL, *usual, err))
             return err->code;
     return ERR_OK;
@@ -198,14 +204,14 @@ struct entry {
     const struct json_t *token;
 };
 
-/* True if a piece with another text has the id. A slow tokenizer of T5 or M2M100 then loses the
- * piece. */
+/* True if a piece with another text has the id. A slow tokenizer other than Marian's and Pegasus's
+ * then loses the piece. */
 static bool hides_piece(const struct reader *reader, const struct added_token *token)
 {
     const struct piece_list *pieces = reader->pieces;
     const enum piece_class class = reader->files->class->pieces;
     bool hides = false;
-    if (!reader->is_slow || (class != PIECES_T5 && class != PIECES_M2M100) ||
+    if (!reader->is_slow || class == PIECES_MARIAN || class == PIECES_PEGASUS ||
         (unsigned)token->id >= pieces->vocab_size ||
         vocab_find(&pieces->names, token->content, strlen(token->content)) == token->id)
         return false;
@@ -459,7 +465,7 @@ static enum err_code count_extra(long long *out, const struct tokenizer_files *f
         const char *content = content_of(doc_array_item(list, i));
         listed += content != NULL && strstr(content, "<extra_id_") != NULL;
     }
-    if (is_said && list != NULL ? listed == *out : *out == EXTRA_IDS)
+    if (list != NULL ? listed == *out : *out <= EXTRA_IDS)
         return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.extra_ids: %lld, but $.additional_special_tokens lists %lld of <extra_id_0> "

@@ -1,5 +1,5 @@
 /* sentencepiece_steps.c - see steps.h: the slow tokenizers of transformers 4.57 whose vocabulary is
- * a SentencePiece model, those of T5, Pegasus, Marian and M2M100; and languages.
+ * a SentencePiece model, those of T5, Pegasus, Marian, M2M100, NLLB and mBART; and languages.
  *
  * Such a tokenizer looks for added tokens in the raw text, gives each part between them to the
  * model by itself, and finds the ids of the model's pieces by their text. */
@@ -34,6 +34,57 @@ static enum err_code list_pieces(struct piece_list *out, const struct sentencepi
     return ERR_OK;
 }
 
+static enum err_code add_next(struct piece_list *list, const char *text, size_t len,
+                              struct err *err)
+{
+    const int32_t id = (int32_t)list->count;
+    if (len > VOCAB_PIECE_BYTES_MAX || vocab_find(&list->names, text, len) != VOCAB_NONE)
+        return err_set(err, ERR_UNSUPPORTED, "sentencepiece.bpe.model: the text of token %d is %s",
+                       (int)id, len > VOCAB_PIECE_BYTES_MAX ? "too long" : "that of another token");
+    list->items[list->count++] = (struct piece){text, (uint32_t)len, id};
+    list->distinct = list->vocab_size = (unsigned)list->count;
+    return vocab_add(&list->names, text, len, id, err);
+}
+
+/* fairseq's ids: four tokens, all pieces behind the first three, which stand for those; then
+ * mBART's languages and mask. NLLB's tokens have the names that the files give them. */
+static enum err_code list_fairseq(struct piece_list *out, const struct tokenizer_files *files,
+                                  const struct sentencepiece *file, struct arena *arena,
+                                  struct err *err)
+{
+    static const char *const fixed[] = {"<s>", "<pad>", "</s>", "<unk>"};
+    static const enum special_name named[] = {BOS, PAD, EOS, UNK};
+    enum { TOKENS = 4, PIECES = 3, MORE = 256 };
+    const bool is_nllb = files->class->pieces == PIECES_NLLB;
+    const char *const *codes = files->class->languages;
+    const size_t most = file->count + MORE;
+    *out = (struct piece_list){.items = arena_alloc_array(arena, most, sizeof *out->items)};
+    if (out->items == NULL)
+        return err_no_memory(err, most * sizeof *out->items);
+    if (file->count < PIECES || file->unknown != 0 || file->pieces[1].type != PIECE_CONTROL ||
+        file->pieces[2].type != PIECE_CONTROL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: the first pieces must be the unknown one and two control pieces",
+                       files->pieces_name);
+    if (vocab_init(&out->names, (unsigned)most, arena, err))
+        return err->code;
+    for (unsigned i = 0; i < TOKENS && err->code == ERR_OK; i++) {
+        const char *name = is_nllb ? tokenizer_files_content(files, named[i]) : fixed[i];
+        const char *kept = name != NULL ? arena_copy(arena, name, strlen(name)) : NULL;
+        if (name == NULL)
+            return err_set(err, ERR_UNSUPPORTED, "%s: $.%s: null is not supported", config_name,
+                           special_keys[named[i]]);
+        if (kept == NULL)
+            return err_no_memory(err, strlen(name));
+        add_next(out, kept, strlen(kept), err);
+    }
+    for (uint32_t i = PIECES; i < file->count && err->code == ERR_OK; i++)
+        add_next(out, file->pieces[i].text, file->pieces[i].len, err);
+    for (; !is_nllb && *codes != NULL && err->code == ERR_OK; codes++)
+        add_next(out, *codes, strlen(*codes), err);
+    return is_nllb || err->code != ERR_OK ? err->code : add_next(out, "<mask>", 6, err);
+}
+
 /* M2M100's languages have the ids behind those of the pieces, so these must be 0, 1 and so on. */
 static enum err_code check_dense(const struct piece_list *list, struct arena *arena,
                                  struct err *err)
@@ -63,6 +114,8 @@ static enum err_code read_ids(struct piece_list *out, const struct tokenizer_fil
             err_prefix(err, "%s: ", files->source_ids != NULL ? "target_vocab.json" : "vocab.json");
         return err->code;
     }
+    if (files->class->pieces >= PIECES_NLLB)
+        return list_fairseq(out, files, file, arena, err);
     if (added_offset(&offset, files, err))
         return err_prefix(err, "%s: ", config_name);
     return list_pieces(out, file, offset, arena, err);
@@ -142,18 +195,19 @@ enum err_code steps_name_pieces(struct steps *steps, const struct tokenizer_file
         if (vocab_add(tokens, added->entries[i].content, added->entries[i].len,
                       added->entries[i].id, err))
             return err->code;
-    const int32_t id = files->ids == NULL /* T5 and Pegasus take the model's */
+    const enum piece_class class = files->class->pieces;
+    const int32_t id = class == PIECES_T5 || class == PIECES_PEGASUS /* take the model's */
                            ? pieces->items[steps->model.file->unknown].id
                            : vocab_find(&pieces->names, unknown, strlen(unknown));
     if (id == VOCAB_NONE)
-        return err_set(err, ERR_UNSUPPORTED, "vocab.json: the vocabulary has no unk_token '%.60s'",
-                       unknown);
+        return err_set(err, ERR_UNSUPPORTED, "%s: the vocabulary has no unk_token '%.60s'",
+                       files->ids != NULL ? "vocab.json" : files->pieces_name, unknown);
     return text_model_name(&steps->model, id, arena, err);
 }
 
 /* ---- languages ---- */
 
-/* The tokens of M2M100's languages have the ids behind the vocabulary, mBART's are added tokens. */
+/* The tokens of M2M100's languages have the ids behind the vocabulary, others' are added tokens. */
 static enum err_code list_class(struct steps *steps, const struct tokenizer_files *files,
                                 const struct piece_list *pieces, struct arena *arena,
                                 struct err *err)
@@ -207,6 +261,7 @@ enum err_code steps_read_languages(struct steps *steps, const struct tokenizer_f
     const char *key = files->is_target ? "tgt_lang" : "src_lang";
     const char *code = files->is_target ? NULL : class->language, *end;
     const bool has_table = class->languages != NULL;
+    bool is_behind = false; /* NLLB's language, behind the text */
     int32_t language = VOCAB_NONE, last;
     if (has_table ? list_class(steps, files, pieces, arena, err)
                   : class->pieces == PIECES_MARIAN && files->source_ids == NULL &&
@@ -215,7 +270,10 @@ enum err_code steps_read_languages(struct steps *steps, const struct tokenizer_f
     if (!has_table && files->older != OLDER_PIECES)
         return ERR_OK;
     if (has_table && (doc_get_string(files->config, "$", key, &code, err) ||
-                      doc_expect_string(files->config, "$", "language_codes", "m2m100", err)))
+                      (class->pieces == PIECES_M2M100 &&
+                       doc_expect_string(files->config, "$", "language_codes", "m2m100", err)) ||
+                      (class->pieces == PIECES_NLLB &&
+                       doc_get_bool(files->config, "$", "legacy_behaviour", &is_behind, err))))
         return err_prefix(err, "%s: ", config_name);
     for (unsigned i = 0; has_table && code != NULL && i < steps->language_count; i++)
         if (strcmp(steps->languages[i].code, code) == 0)
@@ -228,7 +286,8 @@ enum err_code steps_read_languages(struct steps *steps, const struct tokenizer_f
     if (last == VOCAB_NONE)
         return err_set(err, ERR_UNSUPPORTED, "%s: the vocabulary has no eos_token",
                        tokenizer_files_name(files));
-    post_processor_frame(&steps->post, class->frame, language, last);
+    post_processor_frame(&steps->post, is_behind ? FRAME_LANGUAGE_LAST : class->frame, language,
+                         last);
     steps->post.ends_once = steps->slow.class == PIECES_T5;
     return ERR_OK;
 }

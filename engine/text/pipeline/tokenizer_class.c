@@ -44,6 +44,33 @@ static const char *const m2m100_languages[] = {
     "ms", "my", "ne", "nl",  "no", "ns", "oc", "or", "pa", "pl",  "ps", "pt", "ro",  "ru", "sd",
     "si", "sk", "sl", "so",  "sq", "sr", "ss", "su", "sv", "sw",  "ta", "th", "tl",  "tn", "tr",
     "uk", "ur", "uz", "vi",  "wo", "xh", "yi", "yo", "zh", "zu",  NULL};
+static const char *const nllb_languages[] = {
+    "ace_Arab", "ace_Latn", "acm_Arab", "acq_Arab", "aeb_Arab", "afr_Latn", "ajp_Arab", "aka_Latn",
+    "amh_Ethi", "apc_Arab", "arb_Arab", "ars_Arab", "ary_Arab", "arz_Arab", "asm_Beng", "ast_Latn",
+    "awa_Deva", "ayr_Latn", "azb_Arab", "azj_Latn", "bak_Cyrl", "bam_Latn", "ban_Latn", "bel_Cyrl",
+    "bem_Latn", "ben_Beng", "bho_Deva", "bjn_Arab", "bjn_Latn", "bod_Tibt", "bos_Latn", "bug_Latn",
+    "bul_Cyrl", "cat_Latn", "ceb_Latn", "ces_Latn", "cjk_Latn", "ckb_Arab", "crh_Latn", "cym_Latn",
+    "dan_Latn", "deu_Latn", "dik_Latn", "dyu_Latn", "dzo_Tibt", "ell_Grek", "eng_Latn", "epo_Latn",
+    "est_Latn", "eus_Latn", "ewe_Latn", "fao_Latn", "pes_Arab", "fij_Latn", "fin_Latn", "fon_Latn",
+    "fra_Latn", "fur_Latn", "fuv_Latn", "gla_Latn", "gle_Latn", "glg_Latn", "grn_Latn", "guj_Gujr",
+    "hat_Latn", "hau_Latn", "heb_Hebr", "hin_Deva", "hne_Deva", "hrv_Latn", "hun_Latn", "hye_Armn",
+    "ibo_Latn", "ilo_Latn", "ind_Latn", "isl_Latn", "ita_Latn", "jav_Latn", "jpn_Jpan", "kab_Latn",
+    "kac_Latn", "kam_Latn", "kan_Knda", "kas_Arab", "kas_Deva", "kat_Geor", "knc_Arab", "knc_Latn",
+    "kaz_Cyrl", "kbp_Latn", "kea_Latn", "khm_Khmr", "kik_Latn", "kin_Latn", "kir_Cyrl", "kmb_Latn",
+    "kon_Latn", "kor_Hang", "kmr_Latn", "lao_Laoo", "lvs_Latn", "lij_Latn", "lim_Latn", "lin_Latn",
+    "lit_Latn", "lmo_Latn", "ltg_Latn", "ltz_Latn", "lua_Latn", "lug_Latn", "luo_Latn", "lus_Latn",
+    "mag_Deva", "mai_Deva", "mal_Mlym", "mar_Deva", "min_Latn", "mkd_Cyrl", "plt_Latn", "mlt_Latn",
+    "mni_Beng", "khk_Cyrl", "mos_Latn", "mri_Latn", "zsm_Latn", "mya_Mymr", "nld_Latn", "nno_Latn",
+    "nob_Latn", "npi_Deva", "nso_Latn", "nus_Latn", "nya_Latn", "oci_Latn", "gaz_Latn", "ory_Orya",
+    "pag_Latn", "pan_Guru", "pap_Latn", "pol_Latn", "por_Latn", "prs_Arab", "pbt_Arab", "quy_Latn",
+    "ron_Latn", "run_Latn", "rus_Cyrl", "sag_Latn", "san_Deva", "sat_Beng", "scn_Latn", "shn_Mymr",
+    "sin_Sinh", "slk_Latn", "slv_Latn", "smo_Latn", "sna_Latn", "snd_Arab", "som_Latn", "sot_Latn",
+    "spa_Latn", "als_Latn", "srd_Latn", "srp_Cyrl", "ssw_Latn", "sun_Latn", "swe_Latn", "swh_Latn",
+    "szl_Latn", "tam_Taml", "tat_Cyrl", "tel_Telu", "tgk_Cyrl", "tgl_Latn", "tha_Thai", "tir_Ethi",
+    "taq_Latn", "taq_Tfng", "tpi_Latn", "tsn_Latn", "tso_Latn", "tuk_Latn", "tum_Latn", "tur_Latn",
+    "twi_Latn", "tzm_Tfng", "uig_Arab", "ukr_Cyrl", "umb_Latn", "urd_Arab", "uzn_Latn", "vec_Latn",
+    "vie_Latn", "war_Latn", "wol_Latn", "xho_Latn", "ydd_Hebr", "yor_Latn", "yue_Hant", "zho_Hans",
+    "zho_Hant", "zul_Latn", NULL};
 static const char *const mbart50_languages[] = {
     "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
     "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
@@ -65,11 +92,12 @@ static const char *const t5_additional[] = {TEN(""),  TEN("1"), TEN("2"), TEN("3
                                             TEN("4"), TEN("5"), TEN("6"), TEN("7"),
                                             TEN("8"), TEN("9"), NULL};
 
-#define MBART(named, tokens, codes, framed)                                                        \
+#define FAIRSEQ(named, tokens, numbered, codes, framed, usual)                                     \
     {                                                                                              \
-        .name = (named), .specials = tokens, .additional = (codes), .adds_additional = true,       \
-        .mask_takes_space = true, .has_no_types = true, .frame = (framed), .languages = (codes),   \
-        .language = "en_XX"                                                                        \
+        .name = (named), .specials = tokens, .additional = (codes),                                \
+        .adds_additional = (numbered) != PIECES_NLLB, .older = OLDER_PIECES, .pieces = (numbered), \
+        .frame = (framed), .languages = (codes), .language = (usual), .mask_takes_space = true,    \
+        .mask_is_normalized = (numbered) == PIECES_NLLB, .has_no_types = true                      \
     }
 
 /* The first is the plain class; "Tokenizers" is its name in transformers 5
@@ -130,8 +158,10 @@ static const struct tokenizer_class classes[] = {
      .languages = m2m100_languages,
      .language = "en",
      .has_no_types = true},
-    MBART("MBart50", MBART50_TOKENS, mbart50_languages, FRAME_LANGUAGE_FIRST),
-    MBART("MBart", ROBERTA_TOKENS, mbart_languages, FRAME_LANGUAGE_LAST),
+    FAIRSEQ("Nllb", ROBERTA_TOKENS, PIECES_NLLB, nllb_languages, FRAME_LANGUAGE_FIRST, "eng_Latn"),
+    FAIRSEQ("MBart50", MBART50_TOKENS, PIECES_MBART50, mbart50_languages, FRAME_LANGUAGE_FIRST,
+            "en_XX"),
+    FAIRSEQ("MBart", ROBERTA_TOKENS, PIECES_MBART, mbart_languages, FRAME_LANGUAGE_LAST, "en_XX"),
     {.name = "XLMRoberta",
      .specials = ROBERTA_TOKENS,
      .mask_takes_space = true,
@@ -228,8 +258,8 @@ enum err_code tokenizer_class_find(const struct tokenizer_class **out, const cha
     return err_set(err, ERR_UNSUPPORTED,
                    "$.tokenizer_class: '%.60s' is not supported; those of BERT, DistilBERT, "
                    "ELECTRA, MPNet, RoBERTa, Longformer, XLM-RoBERTa, CamemBERT, ALBERT, "
-                   "DeBERTa-v2, CLIP, BART, mBART, mBART-50, T5, Pegasus, Marian and M2M100 are, "
-                   "and PreTrainedTokenizerFast",
+                   "DeBERTa-v2, CLIP, BART, mBART, mBART-50, T5, Pegasus, Marian, M2M100 and NLLB "
+                   "are, and PreTrainedTokenizerFast",
                    name);
 }
 

@@ -149,7 +149,9 @@ static enum err_code check_config(const struct tokenizer_files *files, bool *has
                        "$.add_prefix_space: transformers then reads another file than %s, which is "
                        "not supported; remove the member",
                        json_name);
-    if (doc_has_null(config, "tokenizer_file"))
+    /* transformers then converts NLLB's and mBART's model, of which tokenizer.json was made */
+    const bool is_converted = files->class != NULL && files->class->pieces >= PIECES_NLLB;
+    if (doc_has_null(config, "tokenizer_file") && !is_converted)
         *has_json = false;
     for (size_t i = 0; i < sizeof paths / sizeof *paths && !*has_json; i++)
         if (doc_member(config, paths[i]) != NULL || doc_has_null(config, paths[i]))
@@ -307,6 +309,9 @@ static const char *name_pieces(const struct tokenizer_files *files)
     case PIECES_MARIAN:
         return files->is_target ? "target.spm" : "source.spm";
     case PIECES_M2M100:
+    case PIECES_NLLB:
+    case PIECES_MBART:
+    case PIECES_MBART50:
         return "sentencepiece.bpe.model";
     case PIECES_T5:
     case PIECES_PEGASUS:

@@ -56,6 +56,9 @@ enum piece_class {
     PIECES_PEGASUS, /* spiece.model; its ids are shifted by 103 */
     PIECES_MARIAN,  /* source.spm, target.spm; vocab.json, target_vocab.json have the ids */
     PIECES_M2M100,  /* sentencepiece.bpe.model; vocab.json; languages have the ids behind it */
+    PIECES_NLLB,    /* sentencepiece.bpe.model; ids are fairseq's: sentencepiece_steps.c */
+    PIECES_MBART,   /* likewise; then languages and the mask, of which none is an added token */
+    PIECES_MBART50, /* the same ids; decoded as T5's */
 };
 
 /* The special tokens around two texts that are made for older files; frames with a language also
@@ -66,7 +69,7 @@ enum class_frame {
     FRAME_ROBERTA,        /* the same without types; offsets leave out white space */
     FRAME_END,            /* A </s>; no pair, nor below */
     FRAME_LANGUAGE_FIRST, /* language A </s> */
-    FRAME_LANGUAGE_LAST,  /* A </s> language */
+    FRAME_LANGUAGE_LAST,  /* A </s> language; also NLLB's, with legacy_behaviour */
 };
 
 /* Special tokens in the order in which the reference adds them. */

@@ -12,7 +12,9 @@
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024, TOKENS_MAX = 1000 * 1000, IDS_MAX = 4096 };
 
 static const char *const families[] = {"marian-0", "marian-1", "bart-0",    "t5-0",    "t5-gated-0",
-                                       "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1"};
+                                       "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1",
+                                       "trocr-3",  "mt5-0",    "umt5-0",    "nllb-0",  "nllb-1",
+                                       "mbart-1",  "mbart-2"};
 
 struct sides {
     struct tokenizer *source, *target;
@@ -375,6 +377,10 @@ START_TEST(languages_have_the_ids_of_their_family)
         int32_t id;
     } rows[] = {{"m2m100-0", "de", "af", "zu", 100, 347},
                 {"mbart-0", "de_DE", "ar_AR", "sl_SI", 52, 333},
+                {"nllb-0", "deu_Latn", "ace_Arab", "zul_Latn", 202, 213},
+                {"nllb-1", "deu_Latn", "ace_Arab", "zul_Latn", 202, 213},
+                {"mbart-1", "de_DE", "ar_AR", "zh_CN", 25, 163},
+                {"mbart-2", "de_DE", "ar_AR", "sl_SI", 52, 163},
                 {"bart-0", NULL, NULL, NULL, 0, 0},
                 {"marian-0", NULL, NULL, NULL, 0, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -426,12 +432,12 @@ START_TEST(encoder_decoders_refuse_by_name_what_they_do_not_obey)
 {
 #define CLASS(name, members) "{\"tokenizer_class\":\"" name "Tokenizer\"" members "}"
     static const struct {
-        const char *config, *vocab, *text;
+        const char *config, *vocab, *text; /* vocab "": none, and one control piece */
     } rows[] = {
         {CLASS("T5", ",\"sp_model_kwargs\":{\"nbest_size\":2}"), NULL,
          "tokenizer_config.json: $.sp_model_kwargs: only an empty object is supported"},
-        {CLASS("T5", ",\"extra_ids\":7"), NULL,
-         "tokenizer_config.json: $.extra_ids: 7, but $.additional_special_tokens lists 0 of "
+        {CLASS("T5", ",\"extra_ids\":101"), NULL,
+         "tokenizer_config.json: $.extra_ids: 101, but $.additional_special_tokens lists 0 of "
          "<extra_id_0> and so on"},
         {CLASS("T5",
                ",\"added_tokens_decoder\":{\"200\":{\"content\":\"x\",\"single_word\":true}}"),
@@ -457,23 +463,43 @@ START_TEST(encoder_decoders_refuse_by_name_what_they_do_not_obey)
         {CLASS("M2M100", ",\"source_spm\":\"a\""), "{\"</s>\":0,\"<unk>\":1}",
          "tokenizer_config.json: $.source_spm: another file than the directory's own is not "
          "supported; remove the member"},
+        {CLASS("Nllb", ""), "",
+         "sentencepiece.bpe.model: the first pieces must be the unknown one and two control "
+         "pieces"},
+        {CLASS("Nllb", ",\"bos_token\":null"), NULL,
+         "tokenizer_config.json: $.bos_token: null is not supported"},
+        {CLASS("Nllb", ",\"bos_token\":\"a\""), NULL,
+         "sentencepiece.bpe.model: the text of token 4 is that of another token"},
+        {CLASS("Nllb", ",\"src_lang\":\"en_XX\""), NULL,
+         "tokenizer_config.json: $.src_lang: 'en_XX' is no language of NllbTokenizer"},
+        {CLASS("Nllb", ",\"legacy_behaviour\":1"), NULL,
+         "tokenizer_config.json: $.legacy_behaviour: expected true or false, found a number"},
+        {CLASS("MBart", ",\"src_lang\":\"eng_Latn\""), NULL,
+         "tokenizer_config.json: $.src_lang: 'eng_Latn' is no language of MBartTokenizer"},
+        {CLASS("MBart50", ",\"unk_token\":\"[UNK]\""), NULL,
+         "sentencepiece.bpe.model: the vocabulary has no unk_token '[UNK]'"},
     };
     static const char *const names[] = {"spiece.model", "source.spm", "target.spm",
                                         "sentencepiece.bpe.model"};
-    static struct wire wire;
-    wire_piece(&wire, "<unk>", 0, 2);
-    wire_piece(&wire, "</s>", 0, 3);
-    wire_piece(&wire, "a", -1, 0);
+    static struct wire wires[2];
+    for (int is_short = 0; is_short < 2; is_short++) {
+        wire_piece(&wires[is_short], "<unk>", 0, 2);
+        wire_piece(&wires[is_short], "</s>", 0, 3);
+        wire_piece(&wires[is_short], "<s>", 0, is_short ? 0 : 3);
+        wire_piece(&wires[is_short], "a", -1, 0);
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct tempdir dir;
         struct tokenizer *tokenizer;
         struct err err = {0};
+        const char *vocab = rows[i].vocab;
+        const struct wire *wire = &wires[vocab != NULL && vocab[0] == '\0'];
         tempdir_open(&dir);
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            tempdir_write(&dir, names[k], wire.bytes, wire.len);
+            tempdir_write(&dir, names[k], wire->bytes, wire->len);
         tempdir_write(&dir, "tokenizer_config.json", rows[i].config, strlen(rows[i].config));
-        if (rows[i].vocab != NULL)
-            tempdir_write(&dir, "vocab.json", rows[i].vocab, strlen(rows[i].vocab));
+        if (vocab != NULL && vocab[0] != '\0')
+            tempdir_write(&dir, "vocab.json", vocab, strlen(vocab));
         if (tokenizer_open(&tokenizer, dir.path, TOKENS_MAX, &err) == ERR_OK) {
             tokenizer_close(tokenizer);
             tokenizer_open_target(&tokenizer, dir.path, TOKENS_MAX, &err);
