@@ -11,8 +11,9 @@
 
 enum { FILE_MAX = 64 << 20, PIXELS_MAX = 1 << 22 };
 
-const char *const writing_names[] = {"marian-0", "marian-1", "bart-0",    "t5-0",    "t5-gated-0",
-                                     "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1"};
+const char *const writing_names[] = {"marian-0", "marian-1", "bart-0",    "t5-0",   "t5-gated-0",
+                                     "m2m100-0", "mbart-0",  "pegasus-0", "mt5-0",  "umt5-0",
+                                     "nllb-0",   "trocr-0",  "trocr-1",   "trocr-3"};
 
 void writing_fixture_gather(struct writing_fixture *f, const char *name,
                             char dir[WRITING_PATH_BYTES])

@@ -9,8 +9,8 @@
 
 struct json_t;
 
-enum { WRITING_NAMES = 10, WRITING_PATH_BYTES = 1024 };
-extern const char *const writing_names[WRITING_NAMES]; /* the last two read pictures */
+enum { WRITING_NAMES = 14, WRITING_PATH_BYTES = 1024 };
+extern const char *const writing_names[WRITING_NAMES]; /* the last three read pictures */
 
 struct writing_fixture {
     struct tempdir dir;

@@ -115,13 +115,14 @@ static bool matches(const char *pattern, const char *text)
     return is_one;
 }
 
-/* A text that is answered matches; one that is rejected does not. */
+/* A text that is answered matches; one that is rejected does not. regexec would end at a NUL, which
+ * a token of bytes may be and some patterns allow: such a text is not compared. */
 static void check_matches(const struct engine_result *result, const char *pattern, const char *name)
 {
     for (unsigned i = 0; i < result->text_count; i++) {
-        ck_assert_uint_eq(result->texts[i].len, strlen(result->texts[i].text));
-        ck_assert_msg(matches(pattern, result->texts[i].text), "%s, %s: '%s'", name, pattern,
-                      result->texts[i].text);
+        const bool has_nul = result->texts[i].len != strlen(result->texts[i].text);
+        ck_assert_msg(has_nul || matches(pattern, result->texts[i].text), "%s, %s: '%s'", name,
+                      pattern, result->texts[i].text);
         ck_assert(i == 0 || result->texts[i].score <= result->texts[i - 1].score);
     }
     if (result->text_count > 0)
@@ -269,7 +270,7 @@ static bool copies(const char *text, const char *source)
 START_TEST(every_number_is_copied_from_the_source)
 {
     unsigned found = 0, digits = 0;
-    for (size_t m = 0; m < WRITING_NAMES - 2; m++) { /* the others read pictures */
+    for (size_t m = 0; m < WRITING_NAMES - 3; m++) { /* the others read pictures */
         struct writing_fixture f;
         writing_fixture_open(&f, writing_names[m]);
         for (unsigned i = 0; i < 2 * (unsigned)doc_array_count(f.cases); i++) {

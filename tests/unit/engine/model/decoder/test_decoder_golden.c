@@ -329,8 +329,8 @@ static void check_model(const char *name, const char *backend)
 static unsigned each_model(void (*check)(const char *name, const char *backend),
                            const char *backend)
 {
-    static const char *const families[] = {"marian-", "bart-", "mbart-", "pegasus-",
-                                           "m2m100-", "t5-",   "mt5-",   "trocr-"};
+    static const char *const families[] = {"marian-", "bart-", "mbart-", "pegasus-", "m2m100-",
+                                           "t5-",     "mt5-",  "umt5-",  "nllb-",    "trocr-"};
     unsigned count = 0;
     DIR *dir = opendir(golden_dir());
     ck_assert_ptr_nonnull(dir);

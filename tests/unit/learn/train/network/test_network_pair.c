@@ -22,9 +22,9 @@ static void must(const struct err *err)
 
 /* ---- logits under teacher forcing ---- */
 
-static const char *const names[] = {"marian-0",   "marian-1", "bart-0",  "t5-0",
-                                    "t5-gated-0", "m2m100-0", "mbart-0", "pegasus-0",
-                                    "trocr-0",    "trocr-1",  "trocr-2"};
+static const char *const names[] = {"marian-0", "marian-1", "bart-0",    "t5-0",    "t5-gated-0",
+                                    "m2m100-0", "mbart-0",  "pegasus-0", "trocr-0", "trocr-1",
+                                    "trocr-2",  "trocr-3",  "mt5-0",     "umt5-0",  "nllb-0"};
 enum { NAMES = sizeof names / sizeof *names };
 
 struct forced {
