@@ -8,6 +8,7 @@
  *     Marian     Junczys-Dowmunt et al. 2018      BART     Lewis et al. 2020
  *     mBART      Liu et al. 2020                  Pegasus  Zhang et al. 2020
  *     M2M100     Fan et al. 2021, and NLLB        T5, mT5  Raffel et al. 2020, Xue et al. 2021
+ *     UMT5       Chung et al. 2023
  *     TrOCR      Li et al. 2021: ViT, DeiT or BEiT with a decoder of text; config.json holds one
  *                object for each
  *
