@@ -293,6 +293,18 @@ static enum err_code take_rules(struct writer *writer, const struct writing_inpu
     return writer->room != NULL ? ERR_OK : err_no_memory(err, writer->room_bytes);
 }
 
+/* A doubt of the input comes first. A threshold vouches for texts with the checksum of attnd.json: one
+ * that was fitted with it says nothing of free texts, and a checksum that is demanded has texts
+ * made of pictures without any. */
+static enum input_doubt doubt_of(const struct engine_model *model, const struct engine_input *input)
+{
+    const enum input_doubt doubt = engine_input_doubt(input);
+    const bool is_fitted = model->checksum == ENGINE_CHECKSUM_SEMI_M13;
+    const bool is_demanded = input->writing->rules != NULL &&
+                             input->writing->rules->checksum == ENGINE_CHECKSUM_SEMI_M13;
+    return doubt == DOUBT_NONE && is_fitted != is_demanded ? DOUBT_CHECKSUM : doubt;
+}
+
 enum err_code engine_write_room(struct engine_result *out, const struct engine_model *model,
                                 const struct engine_input *input, struct arena *arena,
                                 struct err *err)
@@ -308,7 +320,7 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     out->rows = arena_alloc_array(arena, input->tokens, target->source * sizeof *out->rows);
     if (writer == NULL || memory == NULL || out->rows == NULL)
         return err_no_memory(err, cache);
-    *writer = (struct writer){.model = model, .config = config, .doubt = engine_input_doubt(input)};
+    *writer = (struct writer){.model = model, .config = config, .doubt = doubt_of(model, input)};
     writer->ids = arena_alloc_array(arena, config->new_max, sizeof *writer->ids);
     writer->logs = arena_alloc_array(arena, config->new_max, sizeof *writer->logs);
     if (writer->ids == NULL || writer->logs == NULL)

@@ -140,6 +140,9 @@ static json_t *reason_of_text(const struct answer *answer)
         return json_string_nocheck("the text is longer than the model reads: its end was not read");
     if (judgement->coloured)
         return json_string_nocheck("this picture has colours, and the model learnt grey pictures");
+    if (judgement->other_checksum)
+        return json_string_nocheck("the request's checksum is not that of attnd.json, with which "
+                                   "the threshold was fitted");
     if (judgement->never)
         return json_string_nocheck("all texts go to a person: attnd.json says so");
     return json_sprintf("the text has confidence %.9g, below the threshold %.9g",

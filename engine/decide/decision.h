@@ -8,18 +8,19 @@
 enum decision { DECISION_AUTO, DECISION_REVIEW, DECISION_UNKNOWN, DECISION_COUNT };
 
 /* A doubt about an answer, whatever its score: not all of the text is read; the image is not
- * grey. */
-enum input_doubt { DOUBT_NONE, DOUBT_TRUNCATED, DOUBT_COLOURED };
+ * grey; the text was written with another checksum than the threshold was fitted with. */
+enum input_doubt { DOUBT_NONE, DOUBT_TRUNCATED, DOUBT_COLOURED, DOUBT_CHECKSUM };
 
 struct judgement {
     enum decision decision;
     bool uncalibrated; /* review: the model has no thresholds */
     bool truncated;    /* review: the model has not read all of the text; nothing else was wrong */
     bool coloured;     /* review: the picture has colours, and the model learnt grey ones */
-    unsigned label;    /* review, unless one of these: the label that scores below its threshold */
-    float score;       /* its score, of a span that of the span */
-    bool never;        /* review: that label has no threshold: never auto */
-    float threshold;   /* review: the label's, unless one of these; unknown: ood_score's */
+    bool other_checksum; /* review: DOUBT_CHECKSUM; nothing else was wrong */
+    unsigned label;  /* review, unless one of these: the label that scores below its threshold */
+    float score;     /* its score, of a span that of the span */
+    bool never;      /* review: that label has no threshold: never auto */
+    float threshold; /* review: the label's, unless one of these; unknown: ood_score's */
 
     bool has_ood;    /* the model gives an OOD score */
     float ood_score; /* larger: further out of distribution; finite */

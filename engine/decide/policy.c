@@ -152,6 +152,10 @@ static void judge_rest(const struct policy *policy, enum input_doubt doubt, stru
         out->decision = DECISION_REVIEW;
         out->truncated = true;
     }
+    if (out->decision == DECISION_AUTO && doubt == DOUBT_CHECKSUM && policy->thresholds != NULL) {
+        out->decision = DECISION_REVIEW;
+        out->other_checksum = true;
+    }
 }
 
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,

@@ -21,6 +21,8 @@ static void print_judgement(FILE *file, const struct judgement *judgement)
         fprintf(file, ", its end was not read");
     else if (judgement->coloured)
         fprintf(file, ", it has colours and the model learnt grey pictures");
+    else if (judgement->other_checksum)
+        fprintf(file, ", its checksum is not that of attnd.json");
     else if (judgement->decision != DECISION_AUTO && !judgement->never)
         fprintf(file, ", threshold %.9g", (double)judgement->threshold);
     fputc('\n', file);

@@ -530,6 +530,41 @@ START_TEST(texts_obey_the_checksum_of_attnd_json_unless_they_are_asked_not_to)
 }
 END_TEST
 
+/* A threshold vouches for texts with the checksum that it was fitted with, or without any. Without
+ * a threshold no text is automatic, for its own reason. */
+START_TEST(texts_with_another_checksum_than_the_threshold_s_go_to_review)
+{
+    static const struct {
+        const char *settings;
+        enum engine_checksum asked;
+        bool is_other;
+    } cases[] = {
+        {"{\"thresholds\": {\"text\": 0}, \"checksum\": \"semi-m13\"}", ENGINE_CHECKSUM_NONE, true},
+        {"{\"thresholds\": {\"text\": 0}}", ENGINE_CHECKSUM_NONE, false},
+        {"{\"thresholds\": {\"text\": 0}}", ENGINE_CHECKSUM_OWN, false},
+        {"{\"checksum\": \"semi-m13\"}", ENGINE_CHECKSUM_NONE, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct writing_fixture f;
+        struct engine_writing writing = {.asked = generation_request_empty,
+                                         .checksum = cases[i].asked};
+        struct engine_input input = {0};
+        struct engine_need need;
+        writing_fixture_open_with(&f, "t5-0", cases[i].settings);
+        writing_fixture_prepare(&f, doc_array_item(f.cases, 0), &writing, &input, &need);
+        struct engine_result result = writing_fixture_room(&f, &input);
+        engine_run(f.session, (const struct engine_input *[]){&input}, 1,
+                   (struct engine_result *[]){&result});
+        ck_assert(!engine_result_texts(&result, &f.arena, &f.err));
+        ck_assert_uint_eq(result.text_count, 1);
+        ck_assert_msg(result.judgement.other_checksum == cases[i].is_other, "case %zu", i);
+        ck_assert_int_eq(result.judgement.decision,
+                         i == 1 || i == 2 ? DECISION_AUTO : DECISION_REVIEW);
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
 START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 {
     struct writing_fixture f = {0};
@@ -545,6 +580,7 @@ END_TEST
 
 SUITE("writing", texts_are_those_of_generate,
       texts_obey_the_checksum_of_attnd_json_unless_they_are_asked_not_to,
+      texts_with_another_checksum_than_the_threshold_s_go_to_review,
       texts_are_judged_by_their_confidence, a_model_that_could_write_no_text_is_not_opened,
       teaching_gives_the_recorded_probabilities,
       alignments_have_the_pieces_of_the_text_and_all_weights,
