@@ -293,8 +293,8 @@ static enum err_code take_rules(struct writer *writer, const struct writing_inpu
     return writer->room != NULL ? ERR_OK : err_no_memory(err, writer->room_bytes);
 }
 
-/* A doubt of the input comes first. A threshold vouches for texts with the checksum of attnd.json: one
- * that was fitted with it says nothing of free texts, and a checksum that is demanded has texts
+/* A doubt of the input comes first. A threshold vouches for texts with the checksum of attnd.json:
+ * one that was fitted with it says nothing of free texts, and a checksum that is demanded has texts
  * made of pictures without any. */
 static enum input_doubt doubt_of(const struct engine_model *model, const struct engine_input *input)
 {

@@ -14,8 +14,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/decide/decision.h"
+#include "engine/statistics/edits.h"
 #include "server/audit/audit.h"
-#include "server/feedback/edits.h"
 #include "server/feedback/feedback.h"
 #include "wire/limits.h"
 

@@ -6,7 +6,7 @@
 #ifndef ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
 #define ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
 
-#include "server/feedback/edits.h"
+#include "engine/statistics/edits.h"
 #include "server/feedback/feedback.h"
 #include "server/feedback/feedback_line.h"
 #include "server/feedback/outcomes.h"

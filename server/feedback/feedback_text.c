@@ -20,11 +20,11 @@ enum err_code feedback_text_compare(struct feedback_text **out, const char *writ
 {
     struct arena scratch;
     arena_init(&scratch);
+    const char *from = written != NULL ? written : "";
     *out = feedback_text_make(right);
     if (*out == NULL)
         err_no_memory(err, strlen(right));
-    else if (edits_count(written != NULL ? written : "", right, &scratch, &(*out)->edits, err) ==
-             ERR_OK)
+    else if (!edits_count(from, strlen(from), right, strlen(right), &scratch, &(*out)->edits, err))
         (*out)->is_right = written != NULL && (*out)->edits.count == 0;
     arena_deinit(&scratch);
     if (err->code != ERR_OK) {

@@ -18,7 +18,8 @@
     "engine/engine.h", "engine/selftest.h", "engine/model/input.h",                                \
         "engine/model/attention_stats.h", "engine/decide/decision.h",                              \
         "engine/decide/class_codes.h", "engine/decide/spans.h", "engine/decide/extraction.h",      \
-        "engine/statistics/statistics.h", "engine/decide/drift_reference.h",                       \
+        "engine/statistics/statistics.h", "engine/statistics/edits.h",                             \
+        "engine/decide/drift_reference.h",                                                         \
         "engine/decide/class_prior.h", "engine/explain/explanation.h", "engine/index/index.h",     \
         "engine/text/decoder.h", "engine/vision/region.h", "engine/vision/input_formats.h",        \
         "engine/generate/generation_config.h", "engine/content/file_signature.h"

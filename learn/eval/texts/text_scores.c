@@ -2,6 +2,7 @@
 
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
+#include "engine/statistics/edits.h"
 #include "engine/text/pipeline/character_class.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/texts/bleu_tokens.h"
@@ -12,24 +13,22 @@
 
 enum { PURPOSE = 0x7465, MEASURES = 4 };
 
-/* ---- edits ---- */
+/* ---- characters ---- */
 
-/* The characters of a text, and without its white space those that chrF counts. */
+/* The characters of a text without its white space, which chrF counts. */
 struct characters {
-    uint32_t *all, *dense; /* [count], [dense_count] */
-    size_t count, dense_count;
+    uint32_t *dense; /* [dense_count] */
+    size_t dense_count;
 };
 
 static bool read_characters(struct characters *out, const char *text, size_t len,
                             struct arena *scratch)
 {
-    *out = (struct characters){.all = arena_alloc_array(scratch, len + 1, sizeof *out->all),
-                               .dense = arena_alloc_array(scratch, len + 1, sizeof *out->dense)};
-    if (out->all == NULL || out->dense == NULL)
+    *out = (struct characters){.dense = arena_alloc_array(scratch, len + 1, sizeof *out->dense)};
+    if (out->dense == NULL)
         return false;
     for (size_t at = 0; at < len;) {
         const uint32_t character = utf8_decode(text, &at);
-        out->all[out->count++] = character;
         if (!character_is_python_space(character))
             out->dense[out->dense_count++] = character;
     }
@@ -39,28 +38,6 @@ static bool read_characters(struct characters *out, const char *text, size_t len
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
-}
-
-/* Levenshtein's distance, row by row (Wagner and Fischer 1974); row: [b_count + 1]. */
-static size_t edit_distance(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count,
-                            size_t *row)
-{
-    while (a_count > 0 && b_count > 0 && a[a_count - 1] == b[b_count - 1])
-        a_count--, b_count--;
-    while (a_count > 0 && b_count > 0 && *a == *b)
-        a++, b++, a_count--, b_count--;
-    for (size_t j = 0; j <= b_count; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_count; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_count; j++) {
-            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = least(replaced, least(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b_count];
 }
 
 /* ---- sequences ---- */
@@ -195,11 +172,13 @@ enum err_code text_counts_take(struct text_counts *out, const char *written, siz
     if (!read_characters(&a, written, written_len, scratch) ||
         !read_characters(&b, right, right_len, scratch))
         return err_no_memory(err, bytes);
-    size_t *row = arena_alloc_array(scratch, b.count + 1, sizeof *row);
-    if (row == NULL || !count_characters(out, &a, &b, scratch))
+    struct edits edits;
+    if (!count_characters(out, &a, &b, scratch))
         return err_no_memory(err, bytes);
-    out->characters = b.count;
-    out->edits = edit_distance(a.all, a.count, b.all, b.count, row);
+    if (edits_count(written, written_len, right, right_len, scratch, &edits, err))
+        return err->code;
+    out->characters = edits.characters;
+    out->edits = edits.count;
     if (bleu_tokens_split(&a_words, written, written_len, scratch, err) ||
         bleu_tokens_split(&b_words, right, right_len, scratch, err))
         return err->code;

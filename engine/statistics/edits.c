@@ -1,4 +1,4 @@
-#include "server/feedback/edits.h"
+#include "engine/statistics/edits.h"
 
 #include "engine/base/utf8.h"
 
@@ -12,9 +12,9 @@ struct characters {
     unsigned count;
 };
 
-static bool read_characters(struct characters *out, const char *text, struct arena *scratch)
+static bool read_characters(struct characters *out, const char *text, size_t len,
+                            struct arena *scratch)
 {
-    const size_t len = strlen(text);
     *out = (struct characters){.at = arena_alloc_array(scratch, len + 1, sizeof *out->at)};
     for (size_t at = 0; out->at != NULL && at < len;)
         out->at[out->count++] = utf8_decode(text, &at);
@@ -89,12 +89,14 @@ static bool walk(const struct characters *pattern, const struct characters *text
     return true;
 }
 
-enum err_code edits_count(const char *written, const char *right, struct arena *scratch,
-                          struct edits *out, struct err *err)
+enum err_code edits_count(const char *written, size_t written_len, const char *right,
+                          size_t right_len, struct arena *scratch, struct edits *out,
+                          struct err *err)
 {
     struct characters a, b;
-    if (!read_characters(&a, written, scratch) || !read_characters(&b, right, scratch))
-        return err_no_memory(err, strlen(written) + strlen(right));
+    if (!read_characters(&a, written, written_len, scratch) ||
+        !read_characters(&b, right, right_len, scratch))
+        return err_no_memory(err, written_len + right_len);
     *out = (struct edits){.characters = b.count};
     while (a.count > 0 && b.count > 0 && a.at[a.count - 1] == b.at[b.count - 1])
         a.count--, b.count--;

@@ -1,4 +1,4 @@
-#include "server/feedback/edits.h"
+#include "engine/statistics/edits.h"
 
 #include "engine/base/rng.h"
 #include "tests/support/suite.h"
@@ -12,7 +12,8 @@ static struct edits between(const char *written, const char *right)
     struct edits out;
     struct err err = {0};
     arena_init(&arena);
-    ck_assert_int_eq(edits_count(written, right, &arena, &out, &err), ERR_OK);
+    ck_assert_int_eq(
+        edits_count(written, strlen(written), right, strlen(right), &arena, &out, &err), ERR_OK);
     arena_deinit(&arena);
     return out;
 }
