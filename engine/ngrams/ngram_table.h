@@ -18,7 +18,7 @@ struct ngram_table {
     const float *weight;    /* [reading.rows, labels] W; NULL: halves has it */
     const uint16_t *halves; /* W in binary16, as files have it */
     const float *bias;      /* [labels]; NULL: there is no table */
-    double scale;        /* factor of weight and bias, applied after they were fitted */
+    double scale;           /* factor of weight and bias, applied after they were fitted */
 };
 
 /* Writes the numbers [first, first + count) of W to out[count]. */
