@@ -70,6 +70,14 @@ static void run_on(unsigned threads, struct fit *fit, const char *model, const c
     ck_assert_msg(!fit_head(fit, &silent, &err), "%s", err.text);
 }
 
+/* Number `at` of the table's weights, however they are held. */
+static float weight_at(const struct ngram_table *table, size_t at)
+{
+    float weight;
+    ngram_table_read(table, at, 1, &weight);
+    return weight;
+}
+
 static void run(struct fit *fit, const char *model, const char *to)
 {
     run_on(2, fit, model, to);
@@ -89,7 +97,7 @@ START_TEST(a_new_label_gets_a_column_and_the_others_keep_theirs)
     const double by = new->scale / old->scale;
     for (size_t r = 0; r < old->reading.rows; r++)
         for (unsigned c = 0; c < 2; c++) {
-            const double was = (double)old->weight[r * 2 + c];
+            const double was = (double)weight_at(old, r * 2 + c);
             ck_assert_double_eq_tol((double)new->weight[r * 3 + c], by * was,
                                     1e-6 * fabs(was) + 1e-12);
         }
@@ -173,7 +181,7 @@ START_TEST(without_a_new_label_the_table_stays_but_for_its_weight)
     const float by = (float)(fit.new_table.scale / fit.table.scale);
     ck_assert_uint_eq(fit.new_table.labels, 2);
     for (size_t i = 0; i < 2 * (size_t)fit.table.reading.rows; i++)
-        ck_assert_float_eq(fit.new_table.weight[i], by * fit.table.weight[i]);
+        ck_assert_float_eq(fit.new_table.weight[i], by * weight_at(&fit.table, i));
     fit_close(&fit);
     close_fixture();
 }

@@ -190,7 +190,7 @@ START_TEST(a_table_of_ngrams_is_fitted_again_of_what_it_read)
     ck_run(&p);
     ck_assert(!spec_read(&spec, p.out.path, &arena, &p.err));
     ck_assert_msg(!head_parts_open(&spec, p.out.path, &parts, &arena, &p.err), "%s", p.err.text);
-    ck_assert_ptr_nonnull(parts.ngrams.weight);
+    ck_assert_ptr_nonnull(parts.ngrams.halves);
     ck_assert_uint_eq(parts.ngrams.reading.characters, 40);
     ck_assert_uint_eq(parts.ngrams.reading.key_lines, 2);
     ck_assert_uint_eq(parts.ngrams.reading.key_word_count, 2);
