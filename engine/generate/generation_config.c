@@ -377,11 +377,13 @@ static enum err_code find_ban(const struct generation_config *config, unsigned b
     return ERR_OK;
 }
 
-/* True if a text may end before its greatest length, where the last token may be forced. */
+/* True if a text may end before its greatest length, where the last token is forced: of a text of
+ * one token in place of the first. */
 static bool may_end(const struct generation_config *config, unsigned begin)
 {
     const unsigned from = begin > config->new_min ? begin : config->new_min + 1;
-    bool may = config->first != generation_no_token && is_among(&config->ends, config->first);
+    bool may = config->first != generation_no_token && config->new_max > 1 &&
+               is_among(&config->ends, config->first);
     for (unsigned i = 0; i < config->ends.count; i++)
         may =
             may || (from < config->new_max && !is_among(&config->suppressed, config->ends.at[i]) &&

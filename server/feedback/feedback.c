@@ -678,6 +678,7 @@ static void take_line(void *context, const struct feedback_line *line, uint64_t 
         take_prediction_locked(feedback, line, number, &entry);
     else
         take_label_locked(feedback, line, entry.key);
+    feedback_text_trim_locked(feedback);
     pthread_mutex_unlock(&feedback->lock);
 }
 

@@ -215,10 +215,11 @@ static enum err_code read_confidence(struct policy *policy, const struct json_t 
     if (doc_member(object, "confidence") == NULL)
         return ERR_OK;
     if (get_object(object, "confidence", &member, err) ||
+        doc_check_members(member, "$.confidence", "scale, shift", err) ||
         doc_get_number(member, "$.confidence", "scale", &scale, err) ||
         doc_get_number(member, "$.confidence", "shift", &shift, err))
         return err->code;
-    if (!(scale > 0 && scale <= PAIR_CONFIDENCE_MAX && fabs(shift) <= PAIR_CONFIDENCE_MAX))
+    if (!((float)scale > 0 && scale <= PAIR_CONFIDENCE_MAX && fabs(shift) <= PAIR_CONFIDENCE_MAX))
         return err_set(err, ERR_UNSUPPORTED,
                        "$.confidence: scale is above 0 and at most %d, shift from -%d to %d",
                        PAIR_CONFIDENCE_MAX, PAIR_CONFIDENCE_MAX, PAIR_CONFIDENCE_MAX);

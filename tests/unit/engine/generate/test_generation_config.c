@@ -260,6 +260,12 @@ START_TEST(generation_config_refuses_what_leaves_no_text)
         {"\"forced_eos_token_id\": 2, \"suppress_tokens\": [2], \"eos_token_id\": 3, "
          "\"max_new_tokens\": 2, \"begin_suppress_tokens\": [3]",
          "as new token 2, and no text"},
+        {"\"forced_bos_token_id\": 3, \"eos_token_id\": 3, \"forced_eos_token_id\": 2, "
+         "\"suppress_tokens\": [2], \"max_new_tokens\": 2",
+         NULL}, /* the forced first token ends it */
+        {"\"forced_bos_token_id\": 3, \"eos_token_id\": 3, \"forced_eos_token_id\": 2, "
+         "\"suppress_tokens\": [2], \"max_new_tokens\": 1",
+         "as new token 1, and no text"},
         {"\"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [2]", NULL},
         {"\"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [2], \"max_new_tokens\": 1",
          "as new token 1, "},

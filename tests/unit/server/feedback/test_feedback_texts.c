@@ -402,6 +402,36 @@ START_TEST(a_right_text_comes_back_though_its_prediction_left_the_window)
 }
 END_TEST
 
+/* The limit holds while the log is read, too, whose last lines may be labels alone. */
+START_TEST(right_texts_of_the_log_take_no_more_than_those_that_are_given)
+{
+    enum { EACH = 4096, COUNT = 30 };
+    static char text[EACH + 1];
+    char id[COUNT][4];
+    struct feedback_accuracy before, after;
+    audit_begun(true);
+    opened(COUNT);
+    memset(text, 'x', EACH);
+    for (unsigned i = 0; i < COUNT; i++) {
+        snprintf(id[i], sizeof id[i], "%u", i);
+        wrote(id[i], "x", DECISION_REVIEW);
+    }
+    for (unsigned i = 0; i < COUNT; i++)
+        ck_assert_int_eq(give(id[i], text).err.code, ERR_OK);
+    const size_t bytes = feedback->text_bytes[FEEDBACK_WINDOW];
+    ck_assert_uint_le(bytes, feedback_text_bytes(COUNT));
+    before = accuracy();
+    reopened(COUNT);
+    ck_assert_uint_eq(feedback->text_bytes[FEEDBACK_WINDOW], bytes);
+    after = accuracy();
+    expect(&after.all, 0, COUNT, before.all.edits, before.all.characters);
+    ck_assert_int_eq(give(id[0], "x").err.code, ERR_NOT_FOUND);
+    ck_assert_int_eq(give(id[COUNT - 1], "x").err.code, ERR_OK);
+    closed();
+    audit_ended(true);
+}
+END_TEST
+
 /* Lines of texts that a version before wrote have no "output", and their ids are unknown. */
 START_TEST(lines_of_before_are_read_as_they_were)
 {
@@ -518,6 +548,7 @@ SUITE("feedback_texts", a_right_text_is_compared_to_the_last_character,
       the_oldest_texts_are_forgotten_where_all_take_too_much, texts_go_with_their_last_holder,
       a_right_text_outlives_its_prediction, texts_have_an_exact_share_and_an_error_rate,
       texts_and_right_texts_come_back_after_a_restart,
+      right_texts_of_the_log_take_no_more_than_those_that_are_given,
       a_right_text_comes_back_though_its_prediction_left_the_window,
       texts_that_the_audit_log_refuses_leave_what_was_before,
       the_log_has_the_digest_of_a_text_that_is_too_long, lines_of_before_are_read_as_they_were,

@@ -1,5 +1,6 @@
 /* config.json of encoders with decoders: what is read, the classes' defaults, and what is refused by
  * name. */
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/decoder/pair_spec.h"
@@ -275,6 +276,38 @@ START_TEST(all_tensors_of_both_sides_are_bound)
 }
 END_TEST
 
+START_TEST(a_confidence_that_would_not_be_obeyed_is_refused_by_name)
+{
+    static const struct {
+        const char *text, *what; /* NULL: it is obeyed */
+    } rows[] = {
+        {"{\"confidence\": {\"scale\": 0.5, \"shift\": -4}}", NULL},
+        {"{\"confidence\": {\"scale\": 1e-40}}", NULL},
+        {"{\"confidence\": {\"scale\": 1e-50}}",
+         "$.confidence: scale is above 0"}, /* 0 as a float */
+        {"{\"confidence\": {\"Scale\": 2}}",
+         "$.confidence.Scale is not supported (supported: scale, shift)"},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct json_t *object;
+        struct arena arena;
+        arena_init(&arena);
+        err = (struct err){0};
+        source = (struct spec){.version = "1"};
+        ck_assert(!doc_parse(&object, rows[r].text, strlen(rows[r].text), &doc_limits_file, &err));
+        pair_spec_read_attnd(&source, object, &arena, &err);
+        ck_assert_msg(err.code == (rows[r].what != NULL ? ERR_UNSUPPORTED : ERR_OK), "%s: %s",
+                      rows[r].text, err.text);
+        ck_assert_msg(rows[r].what == NULL || strstr(err.text, rows[r].what) != NULL, "%s: %s",
+                      rows[r].text, err.text);
+        ck_assert(err.code != ERR_OK || source.policy.confidence.scale > 0);
+        doc_free(object);
+        arena_deinit(&arena);
+    }
+}
+END_TEST
+
 SUITE("pair_spec", defaults_are_those_of_the_classes, sides_have_sizes_of_their_own,
       an_image_encoder_is_read_with_its_decoder, what_is_not_supported_is_refused_by_name,
-      tensors_that_are_missing_or_of_another_shape_are_named, all_tensors_of_both_sides_are_bound)
+      tensors_that_are_missing_or_of_another_shape_are_named, all_tensors_of_both_sides_are_bound,
+      a_confidence_that_would_not_be_obeyed_is_refused_by_name)
