@@ -129,8 +129,8 @@ static bool read_decision(const struct reader *reader, enum decision *out)
     return false;
 }
 
-/* Reads the texts of a line that has some: a prediction's own is what was predicted, and null if a
- * rule was broken. False: a text was cut, or is missing. */
+/* Reads the texts of a line that has some, and then no labels: a prediction's own is what was
+ * predicted, and null if a rule was broken. False: a text was cut, or is missing. */
 static bool read_text(const struct reader *reader, struct feedback_line *out)
 {
     const bool is_prediction = out->kind == FEEDBACK_LINE_PREDICTION;
@@ -142,6 +142,7 @@ static bool read_text(const struct reader *reader, struct feedback_line *out)
     out->predicted = text_of(reader, is_prediction ? "output" : predicted.output);
     out->output = is_prediction ? NULL : text_of(reader, "output");
     out->label = NULL;
+    out->predicted_labels = out->labels = (struct feedback_labels){0};
     doc_as_integer(doc_member(reader->root, "edits"), &edits);
     doc_as_integer(doc_member(reader->root, "characters"), &characters);
     out->edits = (struct edits){(unsigned)edits, (unsigned)characters};

@@ -443,7 +443,10 @@ START_TEST(lines_of_before_are_read_as_they_were)
         "\"type\":\"prediction\",\"id\":\"label\",\"index\":0,\"model\":\"marks\",\"version\":"
         "\"1\",\"label\":\"Donut\",\"decision\":\"review\"",
         "\"type\":\"feedback\",\"id\":\"label\",\"index\":0,\"model\":\"marks\",\"version\":\"1\","
-        "\"predicted\":\"Donut\",\"label\":\"Donut\",\"decision\":\"review\""};
+        "\"predicted\":\"Donut\",\"label\":\"Donut\",\"decision\":\"review\"",
+        /* no program writes a text and a set */
+        "\"type\":\"prediction\",\"id\":\"both\",\"index\":0,\"model\":\"marks\",\"version\":\"1\","
+        "\"output\":\"W1\",\"labels\":[\"Donut\"],\"decision\":\"review\""};
     audit_begun(true);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         audit_append(audit, &(struct audit_members){lines[i], strlen(lines[i])}, 1, &err);
@@ -454,6 +457,7 @@ START_TEST(lines_of_before_are_read_as_they_were)
     feedback->has_reader = false;
     ck_assert_int_eq(give("old", "W12").err.code, ERR_NOT_FOUND);
     ck_assert_int_eq(give("cut", "W12").err.code, ERR_NOT_FOUND);
+    ck_assert_str_eq(give("both", "W2").predicted, "W1");
     struct feedback_item removed = give("label", NULL);
     ck_assert_str_eq(removed.replaced, "Donut");
     ck_assert(!removed.is_text);
