@@ -504,8 +504,9 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
                                  const struct engine_input *input, struct arena *arena,
                                  struct err *err);
 /* The texts of a result of ENGINE_GENERATE that is done and finite: result->texts, or, where no
- * text obeys the rules of the request, broken_rule and rejected. A step allocates nothing, so they
- * are made here, by any thread; engine_need counts them in its answer. ERR_NO_MEMORY. */
+ * text obeys the rules of request and checkpoint, broken_rule and rejected. A step allocates
+ * nothing, so they are made here, by any thread; engine_need counts them in its answer.
+ * ERR_NO_MEMORY. */
 enum err_code engine_result_texts(struct engine_result *result, struct arena *arena,
                                   struct err *err);
 /* True if the text has all the tokens that it may have: its length ended it, whatever is last. */

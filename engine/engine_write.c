@@ -437,8 +437,7 @@ static void run(struct packed *packed)
         }
         const bool is_found =
             code == ERR_OK && result->is_done && generation_result(writer->generation, 0, &best);
-        result->is_finite =
-            is_found || (code == ERR_OK && result->is_done && writer->rules != NULL);
+        result->is_finite = code == ERR_OK && result->is_done;
         result->number = is_found ? best.score : 0;
     }
     packed->count = packed->searches = 0;
@@ -560,8 +559,9 @@ static enum err_code take_rejected(struct engine_result *result, struct engine_t
     if (is_there && take_text(writer, &found, room, arena, err))
         return err->code;
     result->rejected = is_there ? room : NULL;
-    result->broken_rule =
-        engine_rules_broken(writer->rules, is_there ? room->text : "", is_there ? room->len : 0);
+    if (writer->rules != NULL)
+        result->broken_rule = engine_rules_broken(writer->rules, is_there ? room->text : "",
+                                                  is_there ? room->len : 0);
     if (result->broken_rule == NULL)
         result->broken_rule = unending_rule(writer->config, is_there ? found.count : 0);
     return ERR_OK;
@@ -588,8 +588,7 @@ enum err_code engine_result_texts(struct engine_result *result, struct arena *ar
             return err->code;
         result->text_count++;
     }
-    if (result->text_count == 0 && result->writer->rules != NULL &&
-        take_rejected(result, texts, arena, err))
+    if (result->text_count == 0 && take_rejected(result, texts, arena, err))
         return err->code;
     policy_judge_text(&result->writer->model->stacks[0].spec.policy, texts[0].confidence,
                       result->writer->doubt, &result->judgement);

@@ -433,9 +433,6 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
         return err->code;
     engine_run(predict->session, &(const struct engine_input *){input}, 1,
                &(struct engine_result *){&predict->result});
-    if (!predict->result.is_finite && predict->result.task == ENGINE_GENERATE)
-        return err_set(err, ERR_INTERNAL,
-                       "the model wrote no text, or gave a score that is not a finite number");
     if (!predict->result.is_finite)
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
     if (predict->result.task == ENGINE_GENERATE &&

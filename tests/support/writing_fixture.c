@@ -47,13 +47,24 @@ void writing_fixture_open(struct writing_fixture *f, const char *name)
     open_in(f, name, dir);
 }
 
-void writing_fixture_open_with(struct writing_fixture *f, const char *name, const char *settings)
+static void open_with(struct writing_fixture *f, const char *name, const char *file,
+                      const char *text)
 {
     *f = (struct writing_fixture){0};
     arena_init(&f->arena);
     writing_model_open(&f->dir, name);
-    tempdir_write(&f->dir, "attnd.json", settings, strlen(settings));
+    tempdir_write(&f->dir, file, text, strlen(text));
     open_in(f, name, f->dir.path);
+}
+
+void writing_fixture_open_with(struct writing_fixture *f, const char *name, const char *settings)
+{
+    open_with(f, name, "attnd.json", settings);
+}
+
+void writing_fixture_open_bound(struct writing_fixture *f, const char *name, const char *config)
+{
+    open_with(f, name, "generation_config.json", config);
 }
 
 void writing_fixture_close(struct writing_fixture *f)

@@ -25,6 +25,8 @@ struct writing_fixture {
 void writing_fixture_open(struct writing_fixture *f, const char *name);
 /* The same, with an attnd.json. */
 void writing_fixture_open_with(struct writing_fixture *f, const char *name, const char *settings);
+/* The same, with a generation_config.json. */
+void writing_fixture_open_bound(struct writing_fixture *f, const char *name, const char *config);
 void writing_fixture_close(struct writing_fixture *f);
 /* dir <- a directory with all files of the checkpoint; f->dir is to be closed. */
 void writing_fixture_gather(struct writing_fixture *f, const char *name,

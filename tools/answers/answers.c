@@ -163,8 +163,7 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .text = row->text,
                             .text_len = row->text_len};
     if (!result->is_finite) {
-        err_set(&row->err, ERR_INTERNAL, "the model %sgave a score that is not a finite number",
-                answers->writes ? "wrote no text, or " : "");
+        err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
         return NULL;
     }
     vector_form_scale(&model->asking.vector, info, &row->prepared, &answer.result);

@@ -218,6 +218,33 @@ START_TEST(a_text_that_obeys_and_may_not_end_is_rejected_by_name)
 }
 END_TEST
 
+/* Three tokens may be written, each once, and a text has ten at least: the search ends without one,
+ * and no request asked for a rule. */
+START_TEST(a_search_that_can_neither_end_nor_go_on_says_what_binds_it)
+{
+    for (unsigned beams = 1; beams <= 4; beams += 3) {
+        struct writing_fixture f;
+        char config[4096];
+        size_t len = (size_t)snprintf(config, sizeof config,
+                                      "{\"decoder_start_token_id\": 0, \"eos_token_id\": 1, "
+                                      "\"no_repeat_ngram_size\": 1, \"min_new_tokens\": 10, "
+                                      "\"suppress_tokens\": [0");
+        for (unsigned id = 2; id < 272; id++)
+            if (id < 5 || id > 7)
+                len += (size_t)snprintf(config + len, sizeof config - len, ", %u", id);
+        snprintf(config + len, sizeof config - len, "]}");
+        writing_fixture_open_bound(&f, "t5-0", config);
+        struct engine_writing writing = plain(beams);
+        const struct engine_result result = write_case(&f, 0, &writing);
+        ck_assert_uint_eq(result.text_count, 0);
+        ck_assert_str_eq(result.broken_rule, "min_new_tokens");
+        ck_assert_int_eq(result.judgement.decision,
+                         result.rejected != NULL ? DECISION_REVIEW : DECISION_UNKNOWN);
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
 /* One of eight marks has the right check characters, A2. */
 START_TEST(the_text_that_is_answered_has_the_right_check_characters)
 {
@@ -421,6 +448,7 @@ END_TEST
 
 SUITE("writing_rules", every_text_matches_the_pattern, every_text_is_one_of_those_allowed,
       a_text_that_obeys_and_may_not_end_is_rejected_by_name,
+      a_search_that_can_neither_end_nor_go_on_says_what_binds_it,
       the_text_that_is_answered_has_the_right_check_characters,
       every_number_is_copied_from_the_source, a_text_with_rules_does_not_depend_on_its_batch,
       rules_that_cannot_be_obeyed_are_refused_by_name, numbers_of_a_picture_are_refused_by_name,
