@@ -446,7 +446,7 @@ START_TEST(what_a_model_that_writes_cannot_obey_is_refused_by_name)
 }
 END_TEST
 
-/* What would fail each request is found when the model is opened, by the file's name. */
+/* Opening a model refuses a file that would fail each request, by the file's name. */
 START_TEST(a_model_that_could_write_no_text_is_not_opened)
 {
     static const char banned[] = "{\"decoder_start_token_id\": 3, \"eos_token_id\": 0, "

@@ -1,4 +1,4 @@
-/* What the confidence of texts is worth: Platt's scaling beside its closed forms, thresholds of
+/* The worth of a text's confidence: Platt's scaling beside its closed forms, thresholds of
  * texts that are right by a known chance, and attnd.json as it is written. */
 #include "engine/base/rng.h"
 #include "engine/model/decoder/pair_spec.h"
