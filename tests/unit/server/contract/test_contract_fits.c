@@ -579,10 +579,12 @@ START_TEST(a_fit_dies_with_the_server_that_began_it)
     tempdir_open(&dir);
     make_base();
     ck_assert_int_eq(mkdir(path_of("root"), 0755), 0);
-    /* exec: the parent of attnd-fit is the server; its list is so long that it is not soon done. */
+    /* exec: the parent of attnd-fit is the server; its list is so long that it is not soon done.
+       mv: the file with the process id is there only when it is complete. */
     snprintf(line, sizeof line,
              "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do cat \"$6\" \"$6\" >\"$6.x\"; "
-             "mv \"$6.x\" \"$6\"; done; echo $$ >\"$8.pid\" && exec '%s' \"$@\"",
+             "mv \"$6.x\" \"$6\"; done; echo $$ >\"$8.x\" && mv \"$8.x\" \"$8.pid\" && "
+             "exec '%s' \"$@\"",
              built_program("attnd-fit", program, sizeof program));
     const char *path = script(line);
     start(OPTIONS("--models-root", path_of("root"), "--fit-program", path));
