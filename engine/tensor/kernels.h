@@ -52,7 +52,8 @@ enum {
  *     sums = (int32 - (zero_point + row_zero[r]) column_sum[c]) row_scale[r] column_scale[c]
  *                                                                   otherwise
  *
- * Strides are in numbers. residual may be NULL; y may be the fp32 sums or the residual. With
+ * GELU of integer sums has an absolute error below 6e-5, other results that of fp32. Strides are
+ * in numbers. residual may be NULL; y may be the fp32 sums or the residual. With
  * y_bf16 the result is rounded to bf16 (to nearest even) and goes there instead. */
 struct epilogue {
     float *y;

@@ -159,7 +159,8 @@ INLINE vec epilogue_row(const struct epilogue *e, const struct columns *columns,
         v = __builtin_convertvector((vec_int)v - columns->sum * (e->zero_point + e->row_zero[r]),
                                     vec) *
             (columns->scale * e->row_scale[r]);
-    v = vec_activate(v + columns->bias, act);
+    v += columns->bias;
+    v = integer && act == ACTIVATION_GELU ? vec_gelu_coarse(v) : vec_activate(v, act);
     if (e->residual != NULL)
         v += load_columns(e->residual + r * e->residual_stride, columns);
     return v;

@@ -24,7 +24,7 @@
 
 enum {
     ROW_BLOCK = 112,
-    SLICE_ROWS = 8, /* rows finished at a time during a product by tiles */
+    SLICE_ROWS = 8, /* rows finished at a time during a product by tiles; of bytes twice as many */
     ROW_BLOCK_TILES = 256,
     ROW_BLOCK_MAX = ROW_BLOCK_TILES + 32,
     SUMS_ROWS = 13 * (ROW_BLOCK_TILES + 16),
@@ -300,7 +300,9 @@ static void cut_some_groups(struct pending *p, size_t most)
  * 10 % faster (Granite Rapids). */
 static void finish_some(void *context)
 {
-    finish_some_rows(context, SLICE_ROWS);
+    const struct pending *pending = context;
+    const bool is_bytes = pending->gemm->precision == PRECISION_INT8;
+    finish_some_rows(context, is_bytes ? 2 * SLICE_ROWS : SLICE_ROWS);
     cut_some_groups(context, CUT_GROUPS);
 }
 
