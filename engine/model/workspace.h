@@ -97,6 +97,7 @@ struct workspace {
     struct token_choice pruning;
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
+    size_t mlp_rows; /* most rows of the three matrices of the MLP */
     size_t hidden_stride, qkv_stride, context_stride, mlp_stride, gated_stride;
     float *x;              /* [T, D] the residual stream */
     float *y, *z;          /* [T, D] */
@@ -106,16 +107,16 @@ struct workspace {
     bool attends_by_tiles; /* like the encoder's products: in bf16 by attention_amx, in fp32 by
                               attention_parts.h where that is faster */
     float *context;        /* [T, A] attention's output */
-    float *mlp;            /* [T, F]; [T, 2 F] before a gate. It lies in the memory of qkv, which
-                              is used no more then, unless it is an operand */
-    float *gated;          /* [T, F] behind the gate; NULL: there is none */
+    float *mlp;            /* [mlp_rows, F]; [., 2 F] before a gate. It lies in the memory of qkv,
+                              which is used no more then, unless it is an operand */
+    float *gated;          /* [mlp_rows, F] behind the gate; NULL: there is none */
 
     /* Operands of the linear layers, in their precision; in fp32 they are the matrices above. */
     struct operand normed;    /* [T, D] the norm's output: x (post-norm) or y (pre-norm) */
     struct operand projected; /* [T, D] the same for qkv: the same memory, but where qkv is
                                  multiplied in another precision (workspace_backend) */
     struct operand attended;  /* [T, A] context */
-    struct operand activated; /* [T, F] mlp or gated */
+    struct operand activated; /* [mlp_rows, F] mlp or gated */
 
     struct member_scratch scratch;         /* keeps nothing; a matrix of one head */
     struct member_scratch capture_scratch; /* keeps probabilities; a matrix of each head. Not
