@@ -146,7 +146,7 @@ void collector_await(struct collector *collector, unsigned count)
     struct timespec end;
     int failure = 0;
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += 40;
+    end.tv_sec += suite_patience_s();
     pthread_mutex_lock(&collector->lock);
     while (collector->count < count && failure == 0)
         failure = pthread_cond_timedwait(&collector->came, &collector->lock, &end);

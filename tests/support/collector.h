@@ -27,7 +27,7 @@ unsigned collector_port(const struct collector *collector);
 /* The option of attnd: "http://127.0.0.1:PORT/v1/traces". */
 const char *collector_url(const struct collector *collector);
 
-/* Waits until so many whole requests have arrived; fails after forty seconds. */
+/* Waits until so many whole requests have arrived; fails after suite_patience_s. */
 void collector_await(struct collector *collector, unsigned count);
 unsigned collector_count(struct collector *collector);
 /* Head and body of a request that has arrived. */

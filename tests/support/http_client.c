@@ -1,5 +1,7 @@
 #include "tests/support/http_client.h"
 
+#include "tests/support/suite.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -12,11 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Less than a test's own five minutes, which the sanitizers have several times. */
 static struct timeval patience(void)
 {
-    const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
-    return (struct timeval){.tv_sec = 200 * (times != NULL ? strtol(times, NULL, 10) : 1)};
+    return (struct timeval){.tv_sec = suite_patience_s()};
 }
 
 int http_connect(unsigned port)

@@ -1,5 +1,6 @@
 /* http_client.h - a plain HTTP/1.1 client over one loopback socket, for tests: it sends exactly the
- * bytes it is given, so that a test can also be a bad client. Every wait ends after forty seconds.
+ * bytes it is given, so that a test can also be a bad client. Waits end after suite_patience_s of
+ * suite.h.
  */
 #ifndef ATTND_TESTS_SUPPORT_HTTP_CLIENT_H
 #define ATTND_TESTS_SUPPORT_HTTP_CLIENT_H

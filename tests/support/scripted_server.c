@@ -160,9 +160,9 @@ static void *server_main(void *context)
         if (fd < 0)
             break;
         server->peers[i] = (struct peer){.server = server, .fd = fd};
+        atomic_fetch_add(&server->connections, 1); /* before its first answer */
         if (pthread_create(&server->peers[i].thread, NULL, peer_main, &server->peers[i]) != 0)
             abort();
-        atomic_fetch_add(&server->connections, 1);
     }
     return NULL;
 }

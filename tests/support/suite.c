@@ -2,7 +2,10 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* The function that START_TEST makes of a name ends in "_fn". */
 void suite_skipped(const char *test, const char *why)
@@ -43,6 +46,24 @@ static void expect_the_same_descriptors(void)
     unsigned now = descriptors();
     ck_assert_msg(now == open_before, "the test began with %u descriptors and ends with %u",
                   open_before, now);
+}
+
+/* The sanitizers have their time several times. */
+unsigned suite_patience_s(void)
+{
+    const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
+    return 200 * (times != NULL ? (unsigned)strtoul(times, NULL, 10) : 1);
+}
+
+long suite_seconds(void)
+{
+    return (long)time(NULL); /* some tests have a monotonic clock of their own */
+}
+
+bool suite_rest(long since)
+{
+    usleep(2000);
+    return suite_seconds() - since < (long)suite_patience_s();
 }
 
 int suite_run(const char *name, const TTest *const *tests, int count)

@@ -15,6 +15,8 @@
 
 #include <check.h>
 
+#include <stdbool.h>
+
 /* Ends the test in whose body it stands, which cannot be made here and now, and says why:
  *
  *     skipped: TEST: WHY
@@ -34,7 +36,25 @@ void suite_skipped(const char *test, const char *why);
  * not ours keeps them. Every other test must end with as many as it began with. */
 void suite_forgive_descriptors(unsigned count);
 
-/* Runs the listed tests, each with a time limit of a minute; 0 if all passed. */
+/* How long a test waits for what must come: less than its own time, so that the wait is told, and
+ * more than any machine needs. */
+unsigned suite_patience_s(void);
+
+/* Waits until the condition holds, which is looked at every other millisecond. A test waits for what
+ * it needs and never for a time: a machine may have ten times as much to do as it can. */
+#define suite_await(condition)                                                                     \
+    do {                                                                                           \
+        const long suite_since = suite_seconds();                                                  \
+        while (!(condition))                                                                       \
+            ck_assert_msg(suite_rest(suite_since), "not in %u s: %s", suite_patience_s(),          \
+                          #condition);                                                             \
+    } while (0)
+
+/* For suite_await: the time; and a rest, false if patience has ended since. */
+long suite_seconds(void);
+bool suite_rest(long since);
+
+/* Runs the listed tests, each with a time limit of five minutes; 0 if all passed. */
 int suite_run(const char *name, const TTest *const *tests, int count);
 
 /* One of a program's suites; name: of the suite, file: of its source. */

@@ -34,11 +34,23 @@ void tcp_pair_close(struct tcp_pair *pair)
 
 int tcp_pair_wait(const struct tcp_pair *pair)
 {
-    return poll(&(struct pollfd){.fd = pair->ours, .events = POLLIN}, 1, 10000) == 1;
+    return poll(&(struct pollfd){.fd = pair->ours, .events = POLLIN}, 1,
+                (int)suite_patience_s() * 1000) == 1;
 }
 
 void tcp_pair_say(const struct tcp_pair *pair, const char *text)
 {
     ck_assert_int_eq(send(pair->theirs, text, strlen(text), 0), (int)strlen(text));
     ck_assert(tcp_pair_wait(pair));
+}
+
+int tcp_refuser_open(unsigned *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, len), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
 }

@@ -15,7 +15,12 @@ void tcp_pair_close(struct tcp_pair *pair);
 /* Sends the text from their end and waits until it has arrived at ours. */
 void tcp_pair_say(const struct tcp_pair *pair, const char *text);
 
-/* Waits until our end has something to read, or an end of file; false after ten seconds. */
+/* Waits until our end has something to read, or an end of file; false after suite_patience_s
+ * of suite.h. */
 int tcp_pair_wait(const struct tcp_pair *pair);
+
+/* A socket with a port of its own that does not listen: whoever connects is refused, and nobody else
+ * gets the port meanwhile. Yours to close. */
+int tcp_refuser_open(unsigned *port);
 
 #endif

@@ -35,21 +35,17 @@ static void bench_make(struct bench *bench)
     snprintf(bench->log, sizeof bench->log, "%s/log", bench->dir.path);
 }
 
-/* The port that the log says. It is written after the ready line. */
+/* The port that the log says; 0: it does not yet, which is written after the ready line. */
 static unsigned port_in_log(const struct bench *bench)
 {
-    for (int tries = 0; tries < 500; tries++) {
-        size_t len;
-        char *log = contract_file(bench->log, &len);
-        const char *event = strstr(log, "\"event\":\"admin_listening\"");
-        const char *port = event != NULL ? strstr(event, "\"port\":") : NULL;
-        unsigned number = port != NULL ? (unsigned)strtoul(port + 7, NULL, 10) : 0;
-        free(log);
-        if (number > 0)
-            return number;
-        usleep(10000);
-    }
-    ck_abort_msg("the log never says where the admin routes are");
+    size_t len;
+    char *log = contract_file(bench->log, &len);
+    const char *event = strstr(log, "\"event\":\"admin_listening\"");
+    const char *port = event != NULL ? strstr(event, "\"port\":") : NULL;
+    bool is_whole = port != NULL && strchr(port, '\n') != NULL;
+    unsigned number = is_whole ? (unsigned)strtoul(port + 7, NULL, 10) : 0;
+    free(log);
+    return number;
 }
 
 static void bench_start(struct bench *bench, const char *place, const char *const *options)
@@ -59,7 +55,7 @@ static void bench_start(struct bench *bench, const char *place, const char *cons
         arguments[4 + i] = options[i];
     server_process_launch(&bench->server, arguments, &(struct server_launch){.log = bench->log});
     if (strncmp(place, "unix:", 5) != 0)
-        bench->admin_port = port_in_log(bench);
+        suite_await((bench->admin_port = port_in_log(bench)) > 0);
 }
 
 static void bench_close(struct bench *bench)

@@ -223,26 +223,29 @@ START_TEST(a_line_far_behind_is_given_a_label_and_is_audited_by_its_index)
 }
 END_TEST
 
-/* Waits until the list's request has ended; the number of its inputs that were computed. */
-static double await_end(void)
+/* The number of the list's inputs that were computed; -1: its request has not ended. */
+static double computed_at_end(void)
 {
     double inputs = -1;
-    for (int i = 0; i < 20000 && inputs < 0; i++) {
-        char problem[EXPOSITION_PROBLEM_BYTES];
-        struct http_answer answer = http_get(server.port, "/metrics");
-        struct exposition *page = exposition_parse(answer.body, answer.body_len, problem);
-        ck_assert_msg(page != NULL, "%s", problem);
-        /* A portion that is given up has no model. */
-        static const char *const ends[] = {
-            "attnd_requests_total{route=\"/predict\",model=\"text\",code=\"200\"}",
-            "attnd_requests_total{route=\"/predict\",model=\"\",code=\"200\"}"};
-        if (exposition_value(page, ends[0]) >= 1 || exposition_value(page, ends[1]) >= 1)
-            inputs = exposition_value(page, "attnd_prediction_score_count{model=\"text\"}");
-        exposition_free(page);
-        http_answer_free(&answer);
-        usleep(1000);
-    }
-    ck_assert_double_ge(inputs, 0);
+    char problem[EXPOSITION_PROBLEM_BYTES];
+    struct http_answer answer = http_get(server.port, "/metrics");
+    struct exposition *page = exposition_parse(answer.body, answer.body_len, problem);
+    ck_assert_msg(page != NULL, "%s", problem);
+    /* A portion that is given up has no model. */
+    static const char *const ends[] = {
+        "attnd_requests_total{route=\"/predict\",model=\"text\",code=\"200\"}",
+        "attnd_requests_total{route=\"/predict\",model=\"\",code=\"200\"}"};
+    if (exposition_value(page, ends[0]) >= 1 || exposition_value(page, ends[1]) >= 1)
+        inputs = exposition_value(page, "attnd_prediction_score_count{model=\"text\"}");
+    exposition_free(page);
+    http_answer_free(&answer);
+    return inputs;
+}
+
+static double await_end(void)
+{
+    double inputs;
+    suite_await((inputs = computed_at_end()) >= 0);
     return inputs;
 }
 

@@ -237,13 +237,9 @@ static int requests_over(void)
 
 static unsigned await_requests_over(void)
 {
-    for (unsigned i = 0; i < 5000; i++) {
-        int sum = requests_over();
-        if (sum >= 0)
-            return (unsigned)sum;
-        usleep(1000);
-    }
-    ck_abort_msg("requests in flight never ended");
+    int sum;
+    suite_await((sum = requests_over()) >= 0);
+    return (unsigned)sum;
 }
 
 static void attack(void)

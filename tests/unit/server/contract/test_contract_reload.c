@@ -86,21 +86,12 @@ static void bench_close(struct bench *bench)
     tempdir_close(&bench->text);
 }
 
-/* Waits until the log holds `text` so often. */
-static void await_log(const struct bench *bench, const char *text, unsigned times)
+static bool is_logged(const struct bench *bench, const char *text)
 {
     static char log[1 << 20];
-    for (int tries = 0; tries < 4000; tries++) {
-        unsigned found = 0;
-        ssize_t len = pread(fileno(bench->log), log, sizeof log - 1, 0);
-        log[len > 0 ? len : 0] = '\0';
-        for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
-            found++;
-        if (found >= times)
-            return;
-        usleep(10000);
-    }
-    ck_abort_msg("'%s' is not logged %u times:\n%s", text, times, log);
+    ssize_t len = pread(fileno(bench->log), log, sizeof log - 1, 0);
+    log[len > 0 ? len : 0] = '\0';
+    return strstr(log, text) != NULL;
 }
 
 /* Another file of this text in the place of one, as whoever rolls a model out does it. */
@@ -218,7 +209,7 @@ START_TEST(a_reload_serves_what_changed_in_the_directory_of_a_model)
     expect_served(&bench);
     expect_told(&bench, "/metrics", "attnd_model_generation{model=\"text\"} 2\n");
     expect_told(&bench, "/metrics", "label=\"VOLTS\"");
-    await_log(&bench, "\"event\":\"model_digest\"", 1);
+    suite_await(is_logged(&bench, "\"event\":\"model_digest\""));
     expect_reloaded(&bench, 3, "[]");
     expect_told(&bench, "/metrics", "attnd_model_generation{model=\"text\"} 2\n");
     bench_close(&bench);
@@ -272,15 +263,16 @@ START_TEST(a_hangup_reloads_and_the_log_says_how_it_went)
     bench_open(&bench);
     configure(&bench, 2, ", \"deadline_ms\": 60000, \"queue_limit\": 7");
     kill(bench.server.pid, SIGHUP);
-    await_log(&bench, "\"event\":\"reloaded\",\"generation\":2,\"changed\":", 1);
-    await_log(&bench, "\"event\":\"reload_changed\",\"key\":\"deadline_ms\"}\n", 1);
-    await_log(&bench, "\"event\":\"reload_changed\",\"key\":\"models.image\"}\n", 1);
-    await_log(&bench, "\"event\":\"reload_waits_for_restart\",\"key\":\"queue_limit\"}\n", 1);
+    suite_await(is_logged(&bench, "\"event\":\"reloaded\",\"generation\":2,\"changed\":"));
+    suite_await(is_logged(&bench, "\"event\":\"reload_changed\",\"key\":\"deadline_ms\"}\n"));
+    suite_await(is_logged(&bench, "\"event\":\"reload_changed\",\"key\":\"models.image\"}\n"));
+    suite_await(
+        is_logged(&bench, "\"event\":\"reload_waits_for_restart\",\"key\":\"queue_limit\"}\n"));
     expect_told(&bench, "/models/image", "\"name\":\"image\"");
     exchange_file(&bench.text, "config.json", "{");
     kill(bench.server.pid, SIGHUP);
-    await_log(&bench,
-              "\"level\":\"error\",\"event\":\"reload_failed\",\"error\":\"model text: ", 1);
+    suite_await(is_logged(
+        &bench, "\"level\":\"error\",\"event\":\"reload_failed\",\"error\":\"model text: "));
     expect_served(&bench);
     bench_close(&bench);
 }
@@ -433,20 +425,22 @@ START_TEST(every_request_under_way_is_answered_while_models_are_exchanged)
 }
 END_TEST
 
+static bool knows_digests(const struct server_process *server)
+{
+    struct http_answer answer = http_get(server->port, "/models");
+    const bool knows = strstr(answer.body, "\"digest\":null") == NULL;
+    http_answer_free(&answer);
+    return knows;
+}
+
 /* Counts threads once every model's digest is known: nothing is opened, warmed or hashed then. */
 static unsigned threads_with(const char *const *arguments)
 {
     struct server_process server;
     char path[64], line[128];
     unsigned threads = 0;
-    bool is_known = false;
     server_process_start(&server, arguments);
-    for (int tries = 0; tries < 4000 && !is_known; tries++, usleep(10000)) {
-        struct http_answer answer = http_get(server.port, "/models");
-        is_known = strstr(answer.body, "\"digest\":null") == NULL;
-        http_answer_free(&answer);
-    }
-    ck_assert(is_known);
+    suite_await(knows_digests(&server));
     snprintf(path, sizeof path, "/proc/%d/status", (int)server.pid);
     FILE *file = fopen(path, "r");
     ck_assert_ptr_nonnull(file);

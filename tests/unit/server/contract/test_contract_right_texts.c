@@ -79,17 +79,19 @@ static struct reply get(const char *path)
     return contract_ask(server.port, "GET", path, "", NULL);
 }
 
-/* Until it is no 503: the past is being read. */
+static int status_of(const char *path)
+{
+    struct reply reply = get(path);
+    const int status = reply.answer.status;
+    reply_free(&reply);
+    return status;
+}
+
+/* Once it is no 503: the past is being read. */
 static struct reply get_read(const char *path)
 {
-    for (int tries = 0; tries < 4000; tries++) {
-        struct reply reply = get(path);
-        if (reply.answer.status != 503)
-            return reply;
-        reply_free(&reply);
-        usleep(5000);
-    }
-    ck_abort_msg("%s is never ready", path);
+    suite_await(status_of(path) != 503);
+    return get(path);
 }
 
 static struct reply post(const char *path, const char *body)
@@ -101,15 +103,8 @@ static struct reply post(const char *path, const char *body)
 static void await_kept(const char *id)
 {
     char path[64];
-    int status = 0;
     snprintf(path, sizeof path, "/review/%s", id);
-    for (int tries = 0; tries < 4000 && status != 200; tries++) {
-        struct reply reply = get_read(path);
-        status = reply.answer.status;
-        reply_free(&reply);
-        usleep(5000);
-    }
-    ck_assert_int_eq(status, 200);
+    suite_await(status_of(path) == 200);
 }
 
 /* Writes a text, whose input is then kept. Returns what was written; yours to free. */
@@ -138,18 +133,20 @@ static struct reply give(const char *id, const char *output)
     return reply;
 }
 
+static size_t listed(const char *path)
+{
+    struct reply reply = get_read(path);
+    reply_expect_status(&reply, 200);
+    const size_t count = reply_count(&reply, "inputs");
+    reply_free(&reply);
+    return count;
+}
+
 /* The list, once so many are in it: they are written after their replies. */
 static struct reply await_list(const char *path, size_t count)
 {
-    for (int tries = 0; tries < 4000; tries++) {
-        struct reply reply = get_read(path);
-        reply_expect_status(&reply, 200);
-        if (reply_count(&reply, "inputs") >= count)
-            return reply;
-        reply_free(&reply);
-        usleep(5000);
-    }
-    ck_abort_msg("%zu inputs are not listed", count);
+    suite_await(listed(path) >= count);
+    return get(path);
 }
 
 static void expect_accuracy(double value, double count, double error_rate)

@@ -153,18 +153,13 @@ START_TEST(the_server_lets_itself_have_descriptors_for_its_connections)
 }
 END_TEST
 
-/* The server's log in the file; waits until it holds `text`, if that is not NULL. */
-static const char *read_log(FILE *file, const char *text)
+/* The server's log in the file. */
+static const char *read_log(FILE *file)
 {
     static char log[65536];
-    for (int tries = 0; tries < 3000; tries++) {
-        ssize_t len = pread(fileno(file), log, sizeof log - 1, 0);
-        log[len > 0 ? len : 0] = '\0';
-        if (text == NULL || strstr(log, text) != NULL)
-            return log;
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    }
-    ck_abort_msg("'%s' is not logged:\n%s", text, log);
+    ssize_t len = pread(fileno(file), log, sizeof log - 1, 0);
+    log[len > 0 ? len : 0] = '\0';
+    return log;
 }
 
 START_TEST(a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)
@@ -186,10 +181,11 @@ START_TEST(a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)
         dup2(saved, STDERR_FILENO);
         close(saved);
         kill(server.pid, SIGHUP);
-        ck_assert_ptr_null(strstr(read_log(file, hangup), "stop_requested"));
+        suite_await(strstr(read_log(file), hangup) != NULL);
+        ck_assert_ptr_null(strstr(read_log(file), "stop_requested"));
         kill(server.pid, ends[i].number);
         ck_assert_int_eq(server_process_wait(&server), 0);
-        const char *log = read_log(file, NULL);
+        const char *log = read_log(file);
         const char *stop = strstr(log, "\"level\":\"info\",\"event\":\"stop_requested\",");
         ck_assert_msg(stop != NULL, "%s", log);
         ck_assert_msg(strncmp(strstr(stop, "\"signal\""), ends[i].name, strlen(ends[i].name)) == 0,
