@@ -22,8 +22,6 @@ struct bench {
     struct tls_answer answer;
 };
 
-static const char *header_ms = "900";
-
 static void name_files(struct bench *bench)
 {
     snprintf(bench->cert, sizeof bench->cert, "%s/server.pem", bench->dir.path);
@@ -47,8 +45,9 @@ static void bench_make(struct bench *bench)
     issue_server(bench, 30);
 }
 
-/* keys: lines for the file of keys; NULL: there is none, and clients are asked for nothing. */
-static void bench_open(struct bench *bench, const char *keys)
+/* keys: lines for the file of keys; NULL: there is none, and clients are asked for nothing. limit_ms:
+ * of a head, with the handshake before it, and of a body. */
+static void bench_open_with(struct bench *bench, const char *keys, const char *limit_ms)
 {
     bench_make(bench);
     if (keys != NULL)
@@ -60,15 +59,20 @@ static void bench_open(struct bench *bench, const char *keys)
                                "--tls-key-file",
                                bench->key,
                                "--body-timeout-ms",
-                               "700",
+                               limit_ms,
                                "--header-timeout-ms",
-                               header_ms,
+                               limit_ms,
                                keys != NULL ? "--keys-file" : NULL,
                                bench->keys,
                                "--tls-client-ca-file",
                                bench->authority,
                                NULL};
     server_process_start(&bench->server, arguments);
+}
+
+static void bench_open(struct bench *bench, const char *keys)
+{
+    bench_open_with(bench, keys, "300000");
 }
 
 static void bench_close(struct bench *bench)
@@ -175,6 +179,12 @@ START_TEST(versions_before_1_2_and_plain_http_get_nothing)
 }
 END_TEST
 
+static bool metrics_have(struct bench *bench, const char *line)
+{
+    ck_assert_int_eq(ask_as(bench, NULL, GET("/metrics")), 200);
+    return strstr(bench->answer.text, line) != NULL;
+}
+
 /* Bytes written elsewhere, past the library, must not reach a client of TLS in the clear. */
 START_TEST(tls_closes_a_connection_that_the_library_cannot_answer)
 {
@@ -184,7 +194,7 @@ START_TEST(tls_closes_a_connection_that_the_library_cannot_answer)
         "rubbish\r\n\r\n",                                                 /* no request line */
         "POST /predict HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1;x=y\r\n"};
     struct bench bench;
-    bench_open(&bench, NULL);
+    bench_open_with(&bench, NULL, "2000");
     for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++) {
         struct tls_client client;
         char byte;
@@ -197,9 +207,8 @@ START_TEST(tls_closes_a_connection_that_the_library_cannot_answer)
             continue; /* to the end of file: it is closed */
         tls_client_close(&client);
     }
-    ck_assert_int_eq(ask_as(&bench, NULL, GET("/metrics")), 200);
-    ck_assert_ptr_nonnull(strstr(bench.answer.text, /* told to nobody, but counted */
-                                 "{route=\"/predict\",model=\"\",code=\"408\"} 2\n"));
+    suite_await(metrics_have(&bench, /* told to nobody, but counted */
+                             "{route=\"/predict\",model=\"\",code=\"408\"} 2\n"));
     bench_close(&bench);
 }
 END_TEST
@@ -208,13 +217,13 @@ START_TEST(a_handshake_that_does_not_end_is_ended)
 {
     struct bench bench;
     char byte;
-    bench_open(&bench, NULL);
+    bench_open_with(&bench, NULL, "2000");
     int fd = http_connect(bench.server.port);
     ck_assert(http_send(fd, "\x16\x03\x01\x02", 4));
     uint64_t begun_ns = clock_now_ns();
     while (read(fd, &byte, 1) == 1)
         continue;
-    ck_assert_double_lt(clock_ms_between(begun_ns, clock_now_ns()), 10000);
+    ck_assert_double_lt(clock_ms_between(begun_ns, clock_now_ns()), 60000);
     close(fd);
     ck_assert_int_eq(ask_as(&bench, NULL, GET("/healthz")), 200);
     bench_close(&bench);
@@ -227,14 +236,13 @@ START_TEST(a_stop_does_not_wait_for_who_has_only_shaken_hands)
 {
     struct bench bench;
     struct tls_client silent, idle;
-    header_ms = "20000";
     bench_open(&bench, NULL);
     ck_assert(connect_as(&bench, &silent, NULL));
     ck_assert(connect_as(&bench, &idle, NULL));
     ck_assert_int_eq(tls_client_ask(&idle, GET("/healthz"), &bench.answer), 200);
     uint64_t begun_ns = clock_now_ns();
     ck_assert_int_eq(server_process_stop(&bench.server), 0);
-    ck_assert_double_lt(clock_ms_between(begun_ns, clock_now_ns()), 8000);
+    ck_assert_double_lt(clock_ms_between(begun_ns, clock_now_ns()), 100000);
     tls_client_close(&silent);
     tls_client_close(&idle);
     tempdir_close(&bench.dir);
@@ -245,19 +253,12 @@ END_TEST
 
 static void await_generation(struct bench *bench, unsigned successes, unsigned failures)
 {
-    char lines[2][96];
-    snprintf(lines[0], sizeof lines[0], "attnd_config_reloads_total{result=\"success\"} %u\n",
-             successes);
-    snprintf(lines[1], sizeof lines[1], "attnd_config_reloads_total{result=\"failure\"} %u\n",
-             failures);
-    for (int tries = 0; tries < 400; tries++) {
-        ck_assert_int_eq(ask_as(bench, NULL, GET("/metrics")), 200);
-        if (strstr(bench->answer.text, lines[0]) != NULL &&
-            strstr(bench->answer.text, lines[1]) != NULL)
-            return;
-        usleep(10000);
-    }
-    ck_abort_msg("never %s%s", lines[0], lines[1]);
+    char lines[192];
+    snprintf(lines, sizeof lines,
+             "attnd_config_reloads_total{result=\"failure\"} %u\n"
+             "attnd_config_reloads_total{result=\"success\"} %u\n",
+             failures, successes);
+    suite_await(metrics_have(bench, lines));
 }
 
 START_TEST(a_reload_exchanges_the_certificate_and_drops_no_connection)

@@ -5,6 +5,7 @@
 #include "tests/support/server_process.h"
 #include "tests/support/tls_fixture.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +102,8 @@ START_TEST(healthcheck_needs_no_options_where_the_environment_names_the_certific
     ck_assert_msg(CHECK(&bench, bench.cert, NULL) == 0, "%s", bench.errors);
     ck_assert_str_eq(bench.errors, "");
     ck_assert_int_eq(CHECK(&bench, NULL, NULL), 1); /* plain HTTP */
-    ck_assert_ptr_nonnull(strstr(bench.errors, ": no answer in plain HTTP; for TLS give --ca-file FILE\n"));
+    ck_assert_ptr_nonnull(
+        strstr(bench.errors, ": no answer in plain HTTP; for TLS give --ca-file FILE\n"));
     ck_assert_int_eq(CHECK(&bench, "", NULL), 1);
     bench_close(&bench);
 }
@@ -280,27 +282,45 @@ START_TEST(load_shows_a_certificate_of_its_own)
 }
 END_TEST
 
+#define ANSWERED "attnd_requests_total{route=\"/predict\",model=\"text\",code=\"200\"} "
+
+static bool has_answered(const struct bench *bench)
+{
+    int fd = http_connect_path(bench->place + strlen("unix:"));
+    ck_assert(http_send_text(fd, "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"));
+    struct http_answer page = http_read(fd, false);
+    close(fd);
+    ck_assert_int_eq(page.status, 200);
+    const char *line = strstr(page.body, ANSWERED);
+    const bool has = line != NULL && strtoul(line + strlen(ANSWERED), NULL, 10) > 0;
+    http_answer_free(&page);
+    return has;
+}
+
+static void *stop_once_it_answers(void *context)
+{
+    const struct bench *bench = context;
+    suite_await(has_answered(bench));
+    kill(bench->server.pid, SIGTERM);
+    return NULL;
+}
+
 /* A stop must lose no answer under TLS either; only requests that the server never had may be
  * missing. */
 START_TEST(load_sees_that_a_stop_loses_nothing)
 {
     struct bench bench;
+    pthread_t killer;
     bench_open(&bench, 30);
-    pid_t killer = fork();
-    if (killer == 0) {
-        usleep(400000);
-        kill(bench.server.pid, SIGTERM);
-        _exit(0);
-    }
+    ck_assert_int_eq(pthread_create(&killer, NULL, stop_once_it_answers, &bench), 0);
     int code =
-        LOAD(&bench, "https://127.0.0.1", "--ca-file", bench.authority, "--duration", "1",
+        LOAD(&bench, "https://127.0.0.1", "--ca-file", bench.authority, "--duration", "4",
              "--connections", "8", "--text", "a", "--accept", "refused", "--accept", "unsent");
     ck_assert_msg(code == 0, "%s%s", bench.out, bench.errors);
     ck_assert(figure(&bench, "outcomes.ok") > 0);
     ck_assert(figure(&bench, "outcomes.refused") > 0);
+    pthread_join(killer, NULL);
     ck_assert_int_eq(server_process_wait(&bench.server), 0);
-    struct server_process helper = {.pid = killer};
-    ck_assert_int_eq(server_process_wait(&helper), 0);
     tempdir_close(&bench.dir);
 }
 END_TEST
