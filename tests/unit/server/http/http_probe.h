@@ -200,6 +200,17 @@ static void *app_main(void *argument)
     return NULL;
 }
 
+/* The request that was suspended first, once it is. */
+static inline struct http_exchange *app_await_suspended(struct app *app)
+{
+    pthread_mutex_lock(&app->lock);
+    while (app->last == 0)
+        pthread_cond_wait(&app->wake, &app->lock);
+    struct http_exchange *exchange = app->queue[0];
+    pthread_mutex_unlock(&app->lock);
+    return exchange;
+}
+
 static inline void app_release(struct app *app)
 {
     pthread_mutex_lock(&app->lock);
@@ -313,6 +324,11 @@ struct answer {
     char head[2048], body[2048];
 };
 
+static int client_patience_ms(void)
+{
+    return (int)suite_patience_s() * 1000;
+}
+
 static bool client_wait(int fd, int ms)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -325,7 +341,7 @@ static struct answer client_read(int fd, bool with_body)
     struct answer answer = {0};
     size_t len = 0, body_len = 0, want = 0;
     while (len < sizeof answer.head - 1 && strstr(answer.head, "\r\n\r\n") == NULL) {
-        if (!client_wait(fd, 15000) || recv(fd, answer.head + len, 1, 0) <= 0) {
+        if (!client_wait(fd, client_patience_ms()) || recv(fd, answer.head + len, 1, 0) <= 0) {
             answer.closed = true;
             return answer;
         }
@@ -335,8 +351,8 @@ static struct answer client_read(int fd, bool with_body)
     const char *length = strcasestr(answer.head, "\r\nContent-Length:");
     if (length != NULL && with_body && answer.status >= 200)
         want = strtoul(length + 17, NULL, 10);
-    while (body_len < want && body_len < sizeof answer.body - 1 && client_wait(fd, 15000) &&
-           recv(fd, answer.body + body_len, 1, 0) == 1)
+    while (body_len < want && body_len < sizeof answer.body - 1 &&
+           client_wait(fd, client_patience_ms()) && recv(fd, answer.body + body_len, 1, 0) == 1)
         body_len++;
     return answer;
 }
@@ -344,7 +360,7 @@ static struct answer client_read(int fd, bool with_body)
 static inline bool client_is_closed(int fd)
 {
     char byte;
-    return client_wait(fd, 15000) && recv(fd, &byte, 1, 0) <= 0;
+    return client_wait(fd, client_patience_ms()) && recv(fd, &byte, 1, 0) <= 0;
 }
 
 /* A request on a connection of its own. */

@@ -332,9 +332,7 @@ static unsigned ask_and_leave(const struct app *app, const char *bytes, size_t l
 
 static void check_nothing_stays(unsigned descriptors, size_t bytes)
 {
-    for (int i = 0; i < 500 && count_descriptors() > descriptors; i++)
-        usleep(10000);
-    ck_assert_uint_le(count_descriptors(), descriptors);
+    suite_await(count_descriptors() <= descriptors);
     size_t more = mallinfo2().uordblks;
     ck_assert_msg(more < bytes + 256 * 1024, "%zu bytes stay", more - bytes);
 }

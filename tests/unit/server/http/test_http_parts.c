@@ -7,7 +7,8 @@ static char *read_until(int fd, const char *end)
 {
     size_t size = 1 << 16, len = 0;
     char *text = calloc(1, size);
-    while (len < size - 1 && (end == NULL || strstr(text, end) == NULL) && client_wait(fd, 15000)) {
+    while (len < size - 1 && (end == NULL || strstr(text, end) == NULL) &&
+           client_wait(fd, client_patience_ms())) {
         const ssize_t got = recv(fd, text + len, size - 1 - len, 0);
         if (got <= 0)
             break;
@@ -75,8 +76,7 @@ END_TEST
 /* Waits until so many exchanges have come and gone. */
 static void await_done(const struct app *app, unsigned count)
 {
-    for (int i = 0; i < 15000 && atomic_load(&app->dones) < count; i++)
-        usleep(1000);
+    suite_await(atomic_load(&app->dones) >= count);
     ck_assert_uint_eq(atomic_load(&app->dones), count);
 }
 
@@ -101,7 +101,7 @@ START_TEST(http_ends_the_parts_of_a_client_that_has_gone)
     for (int round = 0; round < 20; round++) {
         int fd = client_open(app);
         client_say(fd, "GET /long HTTP/1.1\r\nHost: h\r\n\r\n");
-        ck_assert(client_wait(fd, 15000));
+        ck_assert(client_wait(fd, client_patience_ms()));
         close(fd);
     }
     await_done(app, 20);
@@ -116,7 +116,7 @@ START_TEST(http_stops_in_the_middle_of_parts)
     for (int i = 0; i < 8; i++) {
         fds[i] = client_open(app);
         client_say(fds[i], "GET /long HTTP/1.1\r\nHost: h\r\n\r\n");
-        ck_assert(client_wait(fds[i], 15000));
+        ck_assert(client_wait(fds[i], client_patience_ms()));
     }
     http_stop(app->server);
     app_free(app);
