@@ -5,14 +5,17 @@
 #include "tests/support/scripted_server.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
+#include "tests/support/tcp_pair.h"
 #include "tests/support/tempdir.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 struct run {
     int code;
@@ -121,15 +124,16 @@ START_TEST(load_names_every_way_in_which_a_request_ends)
     for (size_t i = 0; i < sizeof deeds / sizeof deeds[0]; i++) {
         struct run run;
         bool good = strcmp(deeds[i].outcome, "ok") == 0;
-        LOAD(&run, server, "--requests", "1", "--connections", "1", "--timeout-ms", "300", "--text",
-             deeds[i].deed);
+        const char *timeout_ms = strcmp(deeds[i].outcome, "timeout") == 0 ? "300" : "60000";
+        LOAD(&run, server, "--requests", "1", "--connections", "1", "--timeout-ms", timeout_ms,
+             "--text", deeds[i].deed);
         ck_assert_msg(run.code == (good ? 0 : 1), "%s: %d %s", deeds[i].deed, run.code, run.errors);
         ck_assert_msg(figure(&run, "outcomes", deeds[i].outcome) == 1, "%s: %s", deeds[i].deed,
                       run.out);
         ck_assert(figure(&run, NULL, "unaccepted") == !good);
         ck_assert(deeds[i].status == NULL || figure(&run, "statuses", deeds[i].status) == 1);
         doc_free(run.report);
-        LOAD(&run, server, "--requests", "1", "--connections", "1", "--timeout-ms", "300",
+        LOAD(&run, server, "--requests", "1", "--connections", "1", "--timeout-ms", timeout_ms,
              "--accept", deeds[i].outcome, "--text", deeds[i].deed);
         ck_assert_msg(run.code == 0, "%s accepted: %d", deeds[i].deed, run.code);
         doc_free(run.report);
@@ -190,10 +194,9 @@ END_TEST
 
 START_TEST(load_reports_a_port_without_a_server)
 {
-    struct scripted_server *server = scripted_server_start();
-    unsigned port = scripted_server_port(server);
+    unsigned port;
+    const int refuser = tcp_refuser_open(&port);
     struct run run;
-    scripted_server_stop(server);
     load(&run, port,
          (const char *[]){"--duration", "0.3", "--connections", "2", "--text", "x", NULL});
     ck_assert_int_eq(run.code, 1);
@@ -201,6 +204,7 @@ START_TEST(load_reports_a_port_without_a_server)
     ck_assert(refused >= 2 && refused == figure(&run, NULL, "requests"));
     ck_assert_msg(refused < 200, "%g refusals in 0.3 s: it does not rest between them", refused);
     doc_free(run.report);
+    close(refuser);
 }
 END_TEST
 
@@ -246,17 +250,27 @@ START_TEST(load_waits_for_what_is_under_way_when_it_is_interrupted)
     suite_skip("under a sanitizer another thread than the program's takes the signal");
 #endif
     struct scripted_server *server = scripted_server_start();
-    char command[700], program[600], text[4096] = "";
-    snprintf(command, sizeof command,
-             "timeout -s INT 1 %s --url http://127.0.0.1:%u --quiet --duration 30 "
-             "--connections 2 --text do-slowly",
-             built_program("attnd-load", program, sizeof program), scripted_server_port(server));
-    FILE *output = popen(command, "r");
-    ck_assert_ptr_nonnull(output);
-    size_t len = fread(text, 1, sizeof text - 1, output);
-    pclose(output);
-    text[len] = '\0';
+    char url[64], program[600], text[4096] = "";
     unsigned requests = 0, ok = 0;
+    int ends[2];
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", scripted_server_port(server));
+    built_program("attnd-load", program, sizeof program);
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        execl(program, program, "--url", url, "--quiet", "--duration", "100", "--connections", "2",
+              "--text", "do-slowly", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    suite_await(scripted_server_requests(server) >= 2);
+    kill(pid, SIGINT);
+    FILE *output = fdopen(ends[0], "r");
+    ck_assert_ptr_nonnull(output);
+    text[fread(text, 1, sizeof text - 1, output)] = '\0';
+    fclose(output);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     ck_assert_int_eq(sscanf(text, "requests %u in %*f s ok %u", &requests, &ok), 2);
     ck_assert_msg(requests == ok && requests >= 2 && requests <= 50, "%s", text);
     scripted_server_stop(server);

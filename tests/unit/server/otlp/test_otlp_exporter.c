@@ -7,12 +7,11 @@
 #include "tests/support/log_capture.h"
 #include "tests/support/otlp_reader.h"
 #include "tests/support/suite.h"
+#include "tests/support/tcp_pair.h"
 #include "tests/unit/server/metrics_samples.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static struct otlp_message message;
@@ -91,16 +90,16 @@ static void expect_counts(const struct bench *bench, unsigned sent, unsigned dro
     ck_assert_uint_eq(counts.failed, failed);
 }
 
+static unsigned counted_in_all(const struct bench *bench)
+{
+    const struct counts counts = counted(bench->exporter);
+    return counts.sent + counts.dropped + counts.failed;
+}
+
 /* The counts follow the answer: waits until all spans are counted. */
 static void await_counted(const struct bench *bench, unsigned spans)
 {
-    for (unsigned i = 0; i < 40000; i++) {
-        const struct counts counts = counted(bench->exporter);
-        if (counts.sent + counts.dropped + counts.failed == spans)
-            return;
-        usleep(1000);
-    }
-    ck_abort_msg("the spans were never counted");
+    suite_await(counted_in_all(bench) == spans);
 }
 
 static void bench_close(struct bench *bench)
@@ -278,18 +277,6 @@ START_TEST(spans_that_the_collector_rejected_count_as_failed)
 }
 END_TEST
 
-/* A port that was free a moment ago. */
-static unsigned closed_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, len), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
 START_TEST(a_collector_that_fails_and_comes_back_is_a_line_each)
 {
     struct bench bench;
@@ -311,8 +298,10 @@ START_TEST(a_collector_that_is_not_there_says_so_in_the_log)
 {
     struct bench bench;
     char url[64];
+    unsigned port;
+    const int refuser = tcp_refuser_open(&port);
     log_capture_start();
-    snprintf(url, sizeof url, "http://127.0.0.1:%u/", closed_port());
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/", port);
     exporter_open(&bench, url, 1);
     observe_many(&bench, 1);
     await_counted(&bench, 2);
@@ -320,6 +309,7 @@ START_TEST(a_collector_that_is_not_there_says_so_in_the_log)
     otlp_exporter_close(bench.exporter);
     ck_assert_ptr_nonnull(strstr(log_capture_fields(log_capture_end(), "otlp_failing"),
                                  "\"reason\":\"cannot be connected to: Connection refused\""));
+    close(refuser);
 }
 END_TEST
 

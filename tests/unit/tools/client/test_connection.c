@@ -1,4 +1,5 @@
 #include "tests/support/suite.h"
+#include "tests/support/tcp_pair.h"
 #include "tests/support/tempdir.h"
 #include "tools/client/connection.h"
 
@@ -52,7 +53,7 @@ static void send_request(struct pair *pair)
                               sizeof pair->address, request, strlen(request)));
 }
 
-/* Waits for the socket, at most ten seconds, until something other than waiting results. */
+/* Waits for the socket until something other than waiting results. */
 static enum connection_result step(struct pair *pair, enum connection_state until)
 {
     struct connection *connection = &pair->connection;
@@ -61,7 +62,7 @@ static enum connection_result step(struct pair *pair, enum connection_state unti
         uint32_t wants = connection_wants(connection);
         struct pollfd fd = {.fd = connection->fd};
         fd.events = (short)((wants & EPOLLIN ? POLLIN : 0) | (wants & EPOLLOUT ? POLLOUT : 0));
-        ck_assert_int_eq(poll(&fd, 1, 10000), 1);
+        ck_assert_int_eq(poll(&fd, 1, (int)suite_patience_s() * 1000), 1);
         result = connection_event(connection);
     }
     return result;
@@ -115,7 +116,7 @@ START_TEST(connection_that_idles_ends_by_what_comes_and_not_by_an_event)
     close(pair.peer);
     pair.peer = -1;
     fd.fd = pair.connection.fd;
-    ck_assert_int_eq(poll(&fd, 1, 10000), 1);
+    ck_assert_int_eq(poll(&fd, 1, (int)suite_patience_s() * 1000), 1);
     ck_assert_int_eq(connection_event(&pair.connection), CONNECTION_CLOSED);
     pair_deinit(&pair);
 }
@@ -124,14 +125,16 @@ END_TEST
 START_TEST(connection_tells_refusal)
 {
     struct pair pair;
+    unsigned port;
     pair_init(&pair);
-    close(pair.listener);
-    pair.listener = -1;
+    const int refuser = tcp_refuser_open(&port);
+    pair.address.sin_port = htons((uint16_t)port);
     if (connection_send(&pair.connection, (struct sockaddr *)&pair.address, sizeof pair.address,
                         request, strlen(request))) {
         ck_assert_int_eq(step(&pair, CONNECTION_NONE), CONNECTION_FAILED);
         ck_assert_int_eq(pair.connection.failure, OUTCOME_REFUSED);
     }
+    close(refuser);
     pair_deinit(&pair);
 }
 END_TEST
