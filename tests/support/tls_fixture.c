@@ -166,7 +166,8 @@ static void take_files(struct tls_client *client, const struct tls_client_option
 /* Sends its certificate whatever authorities the server names. */
 static void prepare(struct tls_client *client, const struct tls_client_options *options)
 {
-    must(gnutls_init(&client->session, GNUTLS_CLIENT | GNUTLS_FORCE_CLIENT_CERT));
+    must(
+        gnutls_init(&client->session, GNUTLS_CLIENT | GNUTLS_FORCE_CLIENT_CERT | GNUTLS_NO_SIGNAL));
     if (options->priorities != NULL)
         must(gnutls_priority_set_direct(client->session, options->priorities, NULL));
     else
