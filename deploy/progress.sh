@@ -25,6 +25,7 @@ watch_files() {
 [ "$files" -gt 0 ] || exec "$@"
 printf 'attnd: building %d files, about %d s\n' "$files" $((files / 8 / $(nproc) + 2)) >&2
 began=$(mktemp) # not below the objects, which a package's build removes first
+touch -d '1 second ago' "$began" # a file made in the same tick of the clock is not newer
 trap 'rm -f "$began"' EXIT
 watch_files &
 watcher=$!
