@@ -28,20 +28,15 @@ import threading
 import time
 import urllib.parse
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from free_ports import free_ports  # noqa: E402
+
 MODEL = "models/testlog-bert"
 NAME = "testlog-bert"
 TEXT = "1130 Ref bef zap REF_BE 3.97 v [3.178, 3.564] fail"
 BUFFER = int(re.search(r"tune.bufsize (\d+)", pathlib.Path("deploy/haproxy/haproxy.cfg").read_text())[1])
 KEYS = {"line": "predict,feedback,metrics", "operator": "admin,metrics"}
-READY_S = 30
-
-
-def free_ports(count):
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
+READY_S = 120
 
 
 def ask(port, method, path, body=None, key="", has_tls=False, **headers):

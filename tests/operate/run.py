@@ -19,7 +19,6 @@ import re
 import resource
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -30,18 +29,15 @@ import urllib.parse
 import urllib.request
 import zlib
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from free_ports import free_ports  # noqa: E402
+
 FASTER = 60
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 READY = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
 MODELS = ("wafer-vit", "testlog-bert")
 USUAL = 100  # inputs of each model, which it has a reference of
 TEXT = "1130 Ref bef zap REF_BE 3.97 v [3.178, 3.564] fail"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 # ---- configurations ----
@@ -191,8 +187,8 @@ class House:
         self.configuration = self.folder / "attnd.json"
         self.write_references()
         self.configure()
-        self.attnd, self.port = self.start_attnd()
-        alertmanager, self.prometheus = free_port(), free_port()
+        attnd, alertmanager, self.prometheus = free_ports(3)
+        self.attnd, self.port = self.start_attnd(attnd)
         write_alertmanager(self.folder, self.receiver.server_address[1])
         write_prometheus(self.folder, self.port, alertmanager)
         self.start("prometheus-alertmanager", f"--config.file={self.folder}/alertmanager.yml",
@@ -236,7 +232,7 @@ class House:
         self.processes.append(process)
         return process
 
-    def start_attnd(self, port=0):
+    def start_attnd(self, port):
         process = subprocess.Popen([f"{self.build}/attnd", "--config", self.configuration, "--listen",
                                     f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)
         self.processes.append(process)
@@ -251,7 +247,7 @@ class House:
         for process in self.processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                process.wait(timeout=30)
+                process.wait(timeout=120)
         shutil.rmtree(self.folder)
 
 
@@ -351,7 +347,7 @@ def full_disk(house):
 def gone(house):
     began = time.monotonic()
     house.attnd.send_signal(signal.SIGTERM)
-    house.attnd.wait(timeout=30)
+    house.attnd.wait(timeout=120)
     came = expect(house, "AttndDown", began, ("/slack", "/webhook"))
     house.attnd, _ = house.start_attnd(house.port)
     return came

@@ -1,14 +1,16 @@
 """A Kafka broker in KRaft mode on loopback, from the jars that pom.xml names and jars.sha256 pins."""
 
-import contextlib
 import hashlib
 import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from free_ports import free_ports  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 START_S = 180
@@ -64,14 +66,6 @@ def fetch_jars(folder):
     if found != pinned:
         wrong = sorted(name for name in pinned.keys() | found.keys() if pinned.get(name) != found.get(name))
         raise SystemExit(f"{folder}: not the jars of jars.sha256: {', '.join(wrong)}")
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
 
 
 def openssl(*arguments):
