@@ -20,7 +20,7 @@ const AXE = require.resolve('axe-core/axe.min.js');
 const SHOTS = `${ROOT}${BUILD}/browser/`;
 
 /* The longest time until a page shows the expected content. */
-const PATIENCE_MS = 20000;
+const PATIENCE_MS = 60000;
 
 /* Replies that a failure tells of. */
 const REPLIES_TOLD = 8;

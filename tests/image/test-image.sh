@@ -114,12 +114,12 @@ every_program_starts() {
 }
 
 await_ready() {
-    for _ in {1..300}; do
+    for _ in {1..1800}; do
         kill -0 "$daemon" 2>/dev/null || fail 'attnd has ended'
         ! curl -sf -o /dev/null "http://127.0.0.1:$port/readyz" || return 0
         sleep 0.1
     done
-    fail 'attnd is not ready after 30 s'
+    fail 'attnd is not ready after three minutes'
 }
 
 # post FILE TYPE LABEL

@@ -76,7 +76,7 @@ stream_comes_if_asked_for() {
     attnd-stream --model /usr/share/attnd/models/testlog-bert --brokers 127.0.0.1:9 --topics in --output-topic out \
         >stream.log 2>&1 &
     daemon=$!
-    for _ in {1..100}; do
+    for _ in {1..600}; do
         ! grep -q 'Connection refused' stream.log || break
         sleep 0.1
     done

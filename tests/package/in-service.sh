@@ -11,9 +11,9 @@ property() {
     systemctl show attnd --property "$1" --value
 }
 
-# Expects a value of the property within 10 s.
+# Expects a value of the property within a minute.
 expect() {
-    for _ in {1..100}; do
+    for _ in {1..600}; do
         [ "$(property "$1")" != "$2" ] || return 0
         sleep 0.1
     done
@@ -46,8 +46,11 @@ service_has_no_rights() {
 reload_applies_or_refuses() {
     sed -i 's/"info"/"debug"/' "$conf"
     quietly systemctl reload attnd
-    journalctl -u attnd -o cat | grep -q '"reload_changed","key":"log_level"' ||
-        { sleep 1; journalctl -u attnd -o cat | grep -q '"reload_changed","key":"log_level"'; } ||
+    for _ in {1..600}; do # the journal comes later; grep -q would end its pipe
+        ! grep -q '"reload_changed","key":"log_level"' <<<"$(journalctl -u attnd -o cat)" || break
+        sleep 0.1
+    done
+    grep -q '"reload_changed","key":"log_level"' <<<"$(journalctl -u attnd -o cat)" ||
         fail 'the reload changed nothing'
     sed -i 's/"queue_limit"/"queue_limt"/' "$conf"
     ! systemctl reload attnd 2>/dev/null || fail 'a faulty configuration was not refused'

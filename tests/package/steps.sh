@@ -26,12 +26,12 @@ quietly() {
 
 # Until attnd answers, or has ended: the arguments are the command that tells.
 wait_ready() {
-    for _ in {1..300}; do
+    for _ in {1..1800}; do
         "$@" || fail 'attnd has ended'
         ! attnd-healthcheck 2>/dev/null || return 0
         sleep 0.1
     done
-    fail 'attnd is not ready after 30 s'
+    fail 'attnd is not ready after three minutes'
 }
 
 # post FILE TYPE LABEL: 200, and this label. There is no curl in a bare Debian; bash opens sockets.

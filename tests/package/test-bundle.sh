@@ -131,7 +131,7 @@ run_service() {
     fi
     make_root booted --include=systemd,systemd-sysv,dbus
     write_service
-    timeout --kill-after=5 180 systemd-nspawn --quiet --directory="$root" --boot --private-network \
+    timeout --kill-after=5 900 systemd-nspawn --quiet --directory="$root" --boot --private-network \
         --register=no --keep-unit </dev/null >"$work/boot.log" 2>&1 || true
     [ -f "$root/test/booted" ] || {
         tail -n 5 "$work/boot.log"

@@ -57,7 +57,7 @@ serve() {
 # run_tests COMMAND...: its last line counts them.
 run_tests() {
     "$@" >/tmp/tests.log 2>&1 || {
-        sed -n '/^FAIL/,/^ok /p' /tmp/tests.log | head -n 100
+        sed -n '/^FAIL/,/^ok /p' /tmp/tests.log | head -n 100 || true # head ends the pipe
         tail -n 3 /tmp/tests.log
         fail "$1 failed"
     }

@@ -15,7 +15,7 @@ export const MODELS = ['--model', 'wafer-vit=models/wafer-vit',
     '--model', 'kernel-bert=models/kernel-bert', '--model', 'testlog-bert=models/testlog-bert'];
 
 /* The longest time until a server answers, or has ended. */
-const PATIENCE_MS = 20000;
+const PATIENCE_MS = 120000;
 
 function inTime(promise, what) {
     let timer;
