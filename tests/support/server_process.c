@@ -43,6 +43,14 @@ static void become(const char *program, const char *const *fixed, const char *co
     _exit(127);
 }
 
+/* A machine can rest longer between two calls of a client than attnd waits for a head (10 s). Tests of
+ * these limits set them by options, which go first. */
+static void be_patient(void)
+{
+    setenv("ATTND_HEADER_TIMEOUT_MS", "300000", 1);
+    setenv("ATTND_BODY_TIMEOUT_MS", "300000", 1);
+}
+
 static void redirect_log(const char *path)
 {
     int fd = open(path != NULL ? path : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
@@ -111,6 +119,7 @@ void server_process_try(struct server_process *server, const char *const *argume
         redirect_log(launch->log);
         if (launch->count > 0)
             inherit(launch);
+        be_patient();
         become(program, fixed, arguments);
     }
     close(fds[1]);
