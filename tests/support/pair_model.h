@@ -41,7 +41,7 @@ void pair_model_run(struct pair_model *model, const struct engine_input *input, 
 /* The states that the decoder reads [tokens, W]. Yours to free. */
 float *pair_model_encode(struct pair_model *model, const struct engine_input *input);
 
-/* Opens and begins a request's cache. Yours to decoder_cache_close. */
+/* Places and begins a request's cache. Its memory, `source`, is yours to free. */
 struct decoder_cache pair_model_begin(struct pair_model *model, const float *states,
                                       unsigned tokens, unsigned slots);
 

@@ -1,12 +1,10 @@
 #include "engine/model/decoder/decoder.h"
 
-#include "engine/base/pages.h"
 #include "engine/model/embed.h"
 #include "engine/model/encoder.h"
 #include "engine/tensor/lanes.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- caches ---- */
@@ -28,25 +26,6 @@ void decoder_cache_place(struct decoder_cache *out, const struct spec *spec, uns
 {
     *out = (struct decoder_cache){.source_tokens = source_tokens, .slots = slots, .source = memory};
     out->tokens = out->source + spec->layers * (size_t)source_tokens * pair_floats(spec);
-}
-
-enum err_code decoder_cache_open(struct decoder_cache *out, const struct spec *spec,
-                                 unsigned source_tokens, unsigned slots, struct err *err)
-{
-    const size_t bytes = decoder_cache_bytes(spec, source_tokens, slots);
-    void *memory = bytes < SIZE_MAX ? pages_alloc(bytes) : NULL;
-    *out = (struct decoder_cache){0};
-    if (memory == NULL)
-        return err_no_memory(err, bytes);
-    decoder_cache_place(out, spec, source_tokens, slots, memory);
-    out->memory = memory;
-    return ERR_OK;
-}
-
-void decoder_cache_close(struct decoder_cache *cache)
-{
-    free(cache->memory);
-    *cache = (struct decoder_cache){0};
 }
 
 /* Returns the keys of a layer, and behind each its value. */

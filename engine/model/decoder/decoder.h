@@ -2,12 +2,11 @@
  * logits of the next token (Vaswani et al. 2017, section 3.1; Raffel et al. 2020; Lewis et al.
  * 2020; Li et al. 2021, whose encoder is of images).
  *
- *     decoder_cache_open(&cache, &spec, source_tokens, beams * new_tokens, &err);  each request
+ *     decoder_cache_place(&cache, &spec, source_tokens, beams * new_tokens, memory);  each request
  *     decoder_begin(&spec, &weights, &workspace, &cache, states, hidden);
  *     struct decoder_row row = {.cache = &cache, .token = start, .before = 0, .slots = slots};
  *     decoder_step(&spec, &weights, &workspace, &row, 1);
  *     ... workspace.logits [1, vocab_size] ...
- *     decoder_cache_close(&cache);
  *
  * A step advances rows, the hypotheses of any mix of requests, in one packed batch: R rows of one
  * token each, so that weights are read once for all. Each layer is
@@ -40,18 +39,14 @@ struct decoder_cache {
     unsigned source_tokens, slots;
     float *source; /* [layers][source_tokens][2 A] keys and values of the encoder's states */
     float *tokens; /* [layers][slots][2 A] of read tokens */
-    void *memory;  /* holds both */
 };
 
 /* Bytes of a cache; SIZE_MAX: too many to count. */
 size_t decoder_cache_bytes(const struct spec *spec, size_t source_tokens, size_t slots);
-/* source_tokens and slots: at least 1. Yours to close. ERR_NO_MEMORY. */
-enum err_code decoder_cache_open(struct decoder_cache *out, const struct spec *spec,
-                                 unsigned source_tokens, unsigned slots, struct err *err);
-/* The same in memory of decoder_cache_bytes, aligned for floats, which is not closed. */
+/* memory: of decoder_cache_bytes, aligned for floats; it begins with `source` and stays yours.
+ * source_tokens and slots: at least 1. */
 void decoder_cache_place(struct decoder_cache *out, const struct spec *spec, unsigned source_tokens,
                          unsigned slots, void *memory);
-void decoder_cache_close(struct decoder_cache *cache); /* also after a failed open; idempotent */
 
 /* ---- what a worker keeps ---- */
 

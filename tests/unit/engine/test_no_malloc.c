@@ -301,7 +301,7 @@ static unsigned count_decoder(const char *dir, const char *dtype)
         decoder_step(&model.target, &model.decoder, &model.step, rows, 2);
     }
     const unsigned counted = without_blas_buffers(stop_counting(), 2);
-    decoder_cache_close(&cache);
+    free(cache.source);
     free(states);
     pair_model_close(&model);
     return counted;

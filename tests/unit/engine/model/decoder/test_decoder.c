@@ -39,7 +39,7 @@ static void open_request(struct pair_model *model, struct request *request, unsi
 
 static void close_request(struct request *request)
 {
-    decoder_cache_close(&request->cache);
+    free(request->cache.source);
     free(request->states);
 }
 
@@ -196,11 +196,9 @@ START_TEST(hypotheses_share_slots_and_a_free_slot_is_used_again)
 }
 END_TEST
 
-START_TEST(the_bytes_of_a_cache_are_told_and_too_many_are_refused)
+START_TEST(the_bytes_of_a_cache_are_told)
 {
     struct pair_model model;
-    struct decoder_cache cache;
-    struct err err = {0};
     pair_model_open(&model, GOLDEN "t5-gated-0", "native", "f32", 1);
     const struct spec *spec = &model.target;
     /* two layers of keys and values of six heads of six numbers */
@@ -211,10 +209,6 @@ START_TEST(the_bytes_of_a_cache_are_told_and_too_many_are_refused)
     large.layers = large.heads = 65536;
     large.head_width = 1;
     ck_assert_uint_eq(decoder_cache_bytes(&large, UINT32_MAX, UINT32_MAX), SIZE_MAX);
-    ck_assert_int_eq(decoder_cache_open(&cache, &large, UINT32_MAX, UINT32_MAX, &err),
-                     ERR_NO_MEMORY);
-    decoder_cache_close(&cache);
-    decoder_cache_close(&cache);
     pair_model_close(&model);
 }
 END_TEST
@@ -253,6 +247,5 @@ END_TEST
 
 SUITE("decoder", rows_of_a_decoder_do_not_depend_on_what_shares_the_batch,
       rows_of_a_decoder_do_not_depend_on_the_number_of_threads,
-      hypotheses_share_slots_and_a_free_slot_is_used_again,
-      the_bytes_of_a_cache_are_told_and_too_many_are_refused,
+      hypotheses_share_slots_and_a_free_slot_is_used_again, the_bytes_of_a_cache_are_told,
       the_bound_of_a_decoder_workspace_is_near)

@@ -147,7 +147,7 @@ static void read_tokens(struct trial *trial, unsigned layers, const int32_t *ids
             memcpy(alignment + ((size_t)l * count + t) * source, one + (size_t)l * source,
                    source * sizeof *one);
     }
-    decoder_cache_close(&cache);
+    free(cache.source);
     free(one);
 }
 
@@ -264,7 +264,7 @@ static unsigned write_greedily(struct trial *trial, const struct json_t *root, i
         decoder_step(&model->target, &model->decoder, &model->step, &row, 1);
         ids[count] = choose(trial, root, model->step.logits, ids, count, new_tokens);
     } while (ids[count++] != id_of(rules, "eos_token_id") && count <= new_tokens);
-    decoder_cache_close(&cache);
+    free(cache.source);
     return count;
 }
 
