@@ -1,14 +1,15 @@
 """Trains a reader of wafer IDs with PyTorch and writes it as a checkpoint of transformers that attnd opens as it is.
 
-    python3 models/wafer-id/train.py OUT [--pictures N] [--minutes M] [--pool DIR] [--start CHECKPOINT]
+    python3 models/wafer-id/train.py OUT [--pictures N] [--minutes M] [--pool DIR] [--start CHECKPOINT] [--shares ...]
 
 The model has TrOCR's shape (Li et al., "TrOCR", AAAI 2023): a ViT reads 48 x 320 pixels in patches of 16 x 8, 3 x 40 of
 them, and a decoder writes the ID character by character, and nothing where there is no mark. It learns pictures of the
-set train, drawn once into DIR (15 kB each), each time moved by some pixels, inverted or not, and of another contrast;
-at first clean ones alone. To learn from few pictures the encoder begins as a convolution does (look_around), Muon turns
+set train, drawn into DIR (15 kB each), each time moved by some pixels, inverted or not, and of another contrast; at
+first clean ones alone. With --fresh N a step draws N more, which take the place of the oldest in memory. To learn from few pictures the encoder begins as a convolution does (look_around), Muon turns
 the matrices, and two outputs that exist in training alone tell for each column of patches which character's middle lies
 in it and the place of that character in the ID, which we know, for we drew the mark.
-`--processes` learn together and take a core each. Needs PyTorch, transformers, numpy and Pillow.
+--start goes on from a checkpoint of this program, or from one in float16, whose two outputs of training are learnt anew.
+--processes learn together and take a core each. Needs PyTorch, transformers, numpy and Pillow.
 """
 import argparse
 import copy
@@ -29,7 +30,7 @@ from transformers import (PreTrainedTokenizerFast, TrOCRConfig, TrOCRForCausalLM
                           ViTModel, VisionEncoderDecoderConfig, VisionEncoderDecoderModel)
 
 from draw import HEIGHT, WIDTH
-from make_wafer_ids import draw
+from make_wafer_ids import MIX, draw
 from semi_check import CHARACTERS
 
 PATCH = (16, 8)
@@ -69,35 +70,54 @@ def make_pool(path, seed, first, count, difficulty, processes):
                 middles.append(drawn[2])
         np.savez(path.with_suffix(".npz"), texts=np.array(texts), mid=np.concatenate(middles))
     told = np.load(path.with_suffix(".npz"))
-    return np.load(path.with_suffix(".npy"), mmap_mode="r"), told["texts"], told["mid"]
+    return np.load(path.with_suffix(".npy"), mmap_mode="c"), told["texts"].astype(f"<U{LENGTH}"), told["mid"]
 
 
 class Pictures:
-    def __init__(self, pools):
-        self.pools = pools
-        self.starts = np.cumsum([0] + [len(pool[1]) for pool in pools])
+    """Pictures of one difficulty. They are read as they are asked for; renew() changes them in memory alone."""
+    def __init__(self, pool, difficulty):
+        self.pictures, self.texts, self.middles = pool
+        self.difficulty, self.oldest = difficulty, 0
 
     def __len__(self):
-        return int(self.starts[-1])
+        return len(self.texts)
 
-    def batch(self, chosen, rng=None):
-        """pixels [b, 1, HEIGHT, WIDTH], texts, middles. rng: each picture is changed at random."""
-        at = [(int(np.searchsorted(self.starts, i, "right")) - 1, i) for i in chosen]
-        pictures = np.stack([self.pools[p][0][i - self.starts[p]] for p, i in at])
-        texts = [str(self.pools[p][1][i - self.starts[p]]) for p, i in at]
-        middles = np.stack([self.pools[p][2][i - self.starts[p]] for p, i in at])
-        pixels = torch.from_numpy(pictures).float().div_(127.5).sub_(1)[:, None]
-        if rng is not None:
-            dy, dx = (int(step) for step in rng.integers(-MOVE, MOVE + 1, 2))
-            pixels = functional.pad(pixels, (MOVE,) * 4, mode="replicate")
-            pixels = pixels[:, :, MOVE + dy:MOVE + dy + HEIGHT, MOVE + dx:MOVE + dx + WIDTH]
-            middles = np.where(middles >= 0, middles - (dx, dy), -1)
-            count = len(texts)
-            gain = rng.choice((-1, 1), count) * rng.uniform(0.8, 1.1, count)
-            pixels = pixels * torch.tensor(gain, dtype=torch.float32)[:, None, None, None]
-            pixels = pixels + torch.tensor(rng.normal(0, 0.06, count), dtype=torch.float32)[:, None, None, None]
-            pixels = pixels.clamp(-1, 1)
-        return pixels, texts, middles
+    def renew(self, seed, number):
+        """Picture `number` of the set train takes the place of the oldest."""
+        at, self.oldest = self.oldest, (self.oldest + 1) % len(self)
+        self.pictures[at], fields = draw(seed, "train", number, self.difficulty)
+        self.texts[at], self.middles[at] = fields["target"], -1
+        if fields["target"]:
+            self.middles[at, :len(fields["middles"])] = fields["middles"]
+
+    def batch(self, chosen):
+        """pixels [b, 1, HEIGHT, WIDTH], texts, middles."""
+        pixels = torch.from_numpy(self.pictures[chosen]).float().div_(127.5).sub_(1)[:, None]
+        return pixels, [str(text) for text in self.texts[chosen]], self.middles[chosen]
+
+
+def change(pixels, middles, rng):
+    """The pictures moved by some pixels, each inverted or not and of another contrast; and the middles in them."""
+    dy, dx = (int(step) for step in rng.integers(-MOVE, MOVE + 1, 2))
+    pixels = functional.pad(pixels, (MOVE,) * 4, mode="replicate")
+    pixels = pixels[:, :, MOVE + dy:MOVE + dy + HEIGHT, MOVE + dx:MOVE + dx + WIDTH]
+    count = len(pixels)
+    gain = rng.choice((-1, 1), count) * rng.uniform(0.8, 1.1, count)
+    pixels = pixels * torch.tensor(gain, dtype=torch.float32)[:, None, None, None]
+    pixels = pixels + torch.tensor(rng.normal(0, 0.06, count), dtype=torch.float32)[:, None, None, None]
+    return pixels.clamp(-1, 1), np.where(middles >= 0, middles - (dx, dy), -1)
+
+
+def batch_of(pools, shares, count, rng):
+    """Pixels, texts, middles of `count` pictures, of each difficulty its share, each changed at random."""
+    parts = []
+    for pool, of_pool in zip(pools, rng.multinomial(count, shares)):
+        if of_pool > 0:
+            pixels, texts, middles = pool.batch(rng.integers(0, len(pool), of_pool))
+            pixels, middles = change(pixels, middles, rng)
+            parts.append((pixels, texts, middles))
+    pixels, texts, middles = zip(*parts)
+    return torch.cat(pixels), list(itertools.chain(*texts)), np.concatenate(middles)
 
 
 def targets_of(texts, middles):
@@ -205,11 +225,11 @@ class Trained(nn.Module):
         return logits, columns[..., :NO_CHARACTER + 1], columns[..., NO_CHARACTER + 1:]
 
 
-def loss_of(outputs, targets):
-    """Sum of three cross entropies; and each of them."""
+def loss_of(outputs, targets, column_share):
+    """Sum of three cross entropies, `column_share` of the two of columns; and each of them."""
     parts = [functional.cross_entropy(out.float().flatten(0, 1), wanted.flatten())
              for out, wanted in zip(outputs, targets)]
-    return parts[0] + parts[1] + 0.5 * parts[2], [part.item() for part in parts]
+    return parts[0] + column_share * (parts[1] + 0.5 * parts[2]), [part.item() for part in parts]
 
 
 # Training.
@@ -218,9 +238,9 @@ def judge(trained, pictures, count):
     """Share of pictures all of whose tokens are right under teacher forcing: the exact match of greedy search."""
     right = 0
     trained.eval()
-    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+    with torch.inference_mode():
         for first in range(0, count, 100):
-            pixels, texts, middles = pictures.batch(range(first, min(first + 100, count)))
+            pixels, texts, middles = pictures.batch(slice(first, first + 100))
             ids = targets_of(texts, middles)[0]
             right += int(((trained(pixels, ids)[0].argmax(-1) == ids) | (ids < 0)).all(1).sum())
     trained.train()
@@ -271,14 +291,23 @@ class Muon(torch.optim.Optimizer):
                 p.add_(x.float(), alpha=-group["lr"] * max(1, p.shape[0] / p.shape[1]) ** 0.5)
 
 
-def train(trained, clean, mixed, held, options, rank, sharing):
-    """Learns until the minutes are over; `clean` alone for the first of them."""
+def make_optimizers(trained, options):
+    """[(optimizer, its greatest rate)]. The outputs of columns learn faster: they may begin with nothing."""
     matrices = [p for name, p in trained.named_parameters() if p.dim() == 2 and "layer" in name and "embed" not in name]
-    chosen = {id(p) for p in matrices}
+    columns = list(trained.columns.parameters())
+    chosen = {id(p) for p in matrices + columns}
     others = [p for p in trained.parameters() if id(p) not in chosen]
-    optimizers = [(Muon(matrices, 0), options.matrix_rate),
-                  (torch.optim.AdamW(others, weight_decay=0, betas=(0.9, 0.98)), options.rate)]
+    return [(Muon(matrices, 0), options.matrix_rate),
+            (torch.optim.AdamW(columns, weight_decay=0, betas=(0.9, 0.98)), options.column_rate),
+            (torch.optim.AdamW(others, weight_decay=0, betas=(0.9, 0.98)), options.rate)]
+
+
+def train(trained, pools, held, options, rank, sharing):
+    """Learns until the minutes are over; clean pictures alone for the first of them."""
+    optimizers, shares = make_optimizers(trained, options), np.array(options.shares)
+    clean_alone = np.array([level == "clean" for level in MIX], float)
     rng, begin, sums, judged = np.random.default_rng([options.seed, rank]), time.monotonic(), [], 0
+    numbers = itertools.count(2 * 10**6 + rank, options.processes)
     for step in itertools.count():
         spent = (time.monotonic() - begin) / (60 * options.minutes)
         if spent >= 1:
@@ -286,12 +315,15 @@ def train(trained, clean, mixed, held, options, rank, sharing):
         for optimizer, rate in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate_of(spent, step, rate)
-        pictures = clean if spent < options.clean_share else mixed
-        pixels, texts, middles = pictures.batch(rng.integers(0, len(pictures), options.batch), rng)
+        drawn = clean_alone if spent < options.clean_share else shares
+        for pool, count in zip(pools, rng.multinomial(options.fresh, drawn)):
+            for _ in range(count):
+                pool.renew(options.seed, next(numbers))
+        pixels, texts, middles = batch_of(pools, drawn, options.batch, rng)
         targets = targets_of(texts, middles)
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=options.bf16):
             outputs = trained(pixels, targets[0])
-        loss, parts = loss_of(outputs, targets)
+        loss, parts = loss_of(outputs, targets, options.column_share)
         trained.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(trained.parameters(), 1.0)
@@ -317,25 +349,26 @@ def train(trained, clean, mixed, held, options, rank, sharing):
               f"{options.processes} times {time.process_time() / 60:.1f} of the processor", flush=True)
 
 
-def run(rank, options, trained, weights, clean, mixed, held):
+def run(rank, options, trained, weights, paths, held):
     """One of the processes that learn together."""
     torch.manual_seed(options.seed + rank)
     torch.set_num_threads(1)
-    clean, mixed = (Pictures([make_pool(*path)]) for path in (clean, mixed))
-    held = {name: Pictures([make_pool(*path)]) for name, path in held.items()}
-    train(trained.train(), clean, mixed, held, options, rank, Sharing(trained, weights, options.processes))
+    pools = [Pictures(make_pool(*path), path[4]) for path in paths]
+    held = {name: Pictures(make_pool(*path), name) for name, path in held.items()}
+    train(trained.train(), pools, held, options, rank, Sharing(trained, weights, options.processes))
 
 
 # The checkpoint.
 
 def save_tokenizer(out):
-    """Byte-level BPE, as TrOCR's, with no merges: a character is a token."""
+    """Byte-level BPE, as TrOCR's, with no merges: a character is a token. A target has no <s>, as in targets_of, so that
+    attnd-train goes on from the checkpoint."""
     vocabulary = {token: i for i, token in enumerate(SPECIALS + list(CHARACTERS))}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=[("<s>", SPECIALS.index("<s>")), ("</s>", END)])
+        single="$A </s>", special_tokens=[("</s>", END)])
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>",
                             pad_token="<pad>", model_max_length=LENGTH + 2).save_pretrained(out)
 
@@ -355,13 +388,33 @@ def save(trained, out, is_half=False):
     torch.save({name: value.clone() for name, value in trained.columns.state_dict().items()}, out / COLUMNS_FILE)
 
 
+def shares_of(text):
+    shares = [float(share) for share in text.split(",")]
+    if len(shares) != len(MIX) or abs(sum(shares) - 1) > 1e-6:
+        raise argparse.ArgumentTypeError(f"{len(MIX)} shares whose sum is 1: {', '.join(MIX)}")
+    return shares
+
+
+def start_from(trained, start):
+    """The weights of a checkpoint; one in float16 has none for the two outputs of training, which begin with zeros."""
+    load_model(trained.model, start / "model.safetensors")
+    if (start / COLUMNS_FILE).exists():
+        trained.columns.load_state_dict(torch.load(start / COLUMNS_FILE, weights_only=True))
+    else:
+        nn.init.zeros_(trained.columns.weight)
+        nn.init.zeros_(trained.columns.bias)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--pool", type=pathlib.Path, default=pathlib.Path("wafer-id-pool"))
     parser.add_argument("--pictures", type=int, default=200000)
-    parser.add_argument("--clean-pictures", type=int, default=40000)
+    parser.add_argument("--clean-pictures", type=int, default=40000, help="least number of clean ones in the pool")
     parser.add_argument("--clean-share", type=float, default=0.2, help="of the time, in which clean marks are learnt")
+    parser.add_argument("--shares", type=shares_of, default=list(MIX.values()),
+                        help="of clean, medium and hard marks and of pictures without one: 0.08,0.2,0.6,0.12")
+    parser.add_argument("--fresh", type=int, default=0, help="pictures that are drawn in each step")
     parser.add_argument("--minutes", type=float, default=90)
     parser.add_argument("--start", type=pathlib.Path, help="a checkpoint of this program to go on from")
     parser.add_argument("--width", type=int, default=128)
@@ -371,26 +424,30 @@ def main():
     parser.add_argument("--batch", type=int, default=32, help="of each process")
     parser.add_argument("--rate", type=float, default=1e-3, help="of vectors and embeddings, by AdamW")
     parser.add_argument("--matrix-rate", type=float, default=0.01, help="of matrices, by Muon")
+    parser.add_argument("--column-rate", type=float, default=1e-3, help="of the two outputs of training, by AdamW")
+    parser.add_argument("--column-share", type=float, default=1, help="weight of their loss")
+    parser.add_argument("--bf16", action="store_true", help="multiply in bfloat16")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=36)
     options = parser.parse_args()
     options.pool.mkdir(parents=True, exist_ok=True)
-    mixed = (options.pool / f"mixed-{options.pictures}", options.seed, 0, options.pictures, None, options.processes)
-    clean = (options.pool / f"clean-{options.clean_pictures}", options.seed, 10**6, options.clean_pictures, "clean",
-             options.processes)
+    paths = []
+    for i, (level, share) in enumerate(zip(MIX, options.shares)):
+        count = max(1, round(share * options.pictures), options.clean_pictures if level == "clean" else 0)
+        paths.append((options.pool / f"{level}-{options.seed}-{count}", options.seed, i * 10**6 // 2, count, level,
+                      options.processes))
     held = {level: (options.pool / f"held-{level}", options.seed + 1, 0, 50, level, options.processes)
-            for level in ("clean", "medium", "hard", "no-mark")}
-    for path in (mixed, clean, *held.values()):
+            for level in MIX}
+    for path in (*paths, *held.values()):
         make_pool(*path)
     torch.manual_seed(options.seed)
     trained = Trained(make_model(options))
     if options.start:
-        load_model(trained.model, options.start / "model.safetensors")
-        trained.columns.load_state_dict(torch.load(options.start / COLUMNS_FILE, weights_only=True))
+        start_from(trained, options.start)
     trained.model.encoder.set_attn_implementation("eager")  # the backward pass of "sdpa" takes three times as long here
     print(f"{sum(p.numel() for p in trained.model.parameters())} weights", flush=True)
     weights = nn.utils.parameters_to_vector(trained.parameters()).detach().share_memory_()
-    torch.multiprocessing.spawn(run, (options, trained, weights, clean, mixed, held), options.processes)
+    torch.multiprocessing.spawn(run, (options, trained, weights, paths, held), options.processes)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import json
 import pathlib
 import sys
 import unittest
@@ -50,6 +51,14 @@ class Shapes(unittest.TestCase):
             self.assertEqual(len(seen), len(semi_check.CHARACTERS), (family, matrix))
             places = [place for dots in seen for place in dots]
             self.assertEqual((min(min(p) for p in places), max(max(p) for p in places)), (0, 1))
+
+
+class Checkpoint(unittest.TestCase):
+    def test_a_target_is_its_characters_and_the_end(self):
+        """So the model has learnt it. With <s> in front attnd-train would have to teach it anew."""
+        path = pathlib.Path(__file__).parents[2] / "models" / "wafer-id" / "tokenizer.json"
+        single = json.loads(path.read_text(encoding="utf-8"))["post_processor"]["single"]
+        self.assertEqual([part.popitem()[1]["id"] for part in single], ["A", "</s>"])
 
 
 @unittest.skipUnless(CAN_DRAW, "needs numpy and Pillow")
