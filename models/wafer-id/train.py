@@ -5,9 +5,10 @@
 The model has TrOCR's shape (Li et al., "TrOCR", AAAI 2023): a ViT reads 48 x 320 pixels in patches of 16 x 8, 3 x 40 of
 them, and a decoder writes the ID character by character, and nothing where there is no mark. It learns pictures of the
 set train, drawn into DIR (15 kB each), each time moved by some pixels, inverted or not, and of another contrast; at
-first clean ones alone. With --fresh N a step draws N more, which take the place of the oldest in memory. To learn from few pictures the encoder begins as a convolution does (look_around), Muon turns
-the matrices, and two outputs that exist in training alone tell for each column of patches which character's middle lies
-in it and the place of that character in the ID, which we know, for we drew the mark.
+first clean ones alone. With --fresh N a step draws N more, which take the place of the oldest in memory. To learn from
+few pictures the encoder begins as a convolution does (look_around), Muon turns the matrices, and two outputs that exist
+in training alone tell for each column of patches which character's middle lies in it and the place of that character in
+the ID, which we know, for we drew the mark.
 --start goes on from a checkpoint of this program, or from one in float16, whose two outputs of training are learnt anew.
 --processes learn together and take a core each. Needs PyTorch, transformers, numpy and Pillow.
 """
