@@ -44,148 +44,109 @@ static enum err_code set_writing(const struct cli_option *option, void *target, 
     return writing_options_set(&eval->write, option->name, value, err);
 }
 
-#define FIELD(field) CLI_FIELD(struct eval, field)
-#define COUNT(field, max_) FIELD(field), .value = "N", .min = 1, .max = max_
+#define ROW(field, name, value, ...) CLI_ROW(struct eval, field, name, value, __VA_ARGS__)
 
 static const struct cli_option options[] = {
     CLI_ROW_MODEL(struct eval, how.dir),
-    {.name = "data",
-     FIELD(data),
-     .value = "PATH",
-     .is_required = true,
-     .help = "The labelled inputs: .jsonl, .csv or a folder. Images may be wafers of STDF lots: "
-             "LOT.stdf#WAFER in a list, LOT.stdf in a class's folder."},
+    ROW(data, "data", "PATH", .is_required = true,
+        .help = "The labelled inputs: .jsonl, .csv or a folder. Images may be wafers of STDF lots: "
+                "LOT.stdf#WAFER in a list, LOT.stdf in a class's folder."),
     CLI_ROW_DTYPE(struct eval, how.engine.dtype),
-    {.name = "against",
-     FIELD(against),
-     .value = "NAME",
-     .help = "Runs a second time in this precision, with all tokens, and compares."},
-    {.name = "agree-min",
-     FIELD(agree_min),
-     .value = "PERCENT",
-     .max = 100,
-     .help = "Exits 1 if fewer winners agree with --against."},
-    {.name = "linear-backend",
-     FIELD(how.engine.linear_backend),
-     .value = "NAME",
-     .help = "As attnd's linear_backend; --against runs with its default."},
+    ROW(against, "against", "NAME",
+        .help = "Runs a second time in this precision, with all tokens, and compares."),
+    ROW(agree_min, "agree-min", "PERCENT", .max = 100,
+        .help = "Exits 1 if fewer winners agree with --against."),
+    ROW(how.engine.linear_backend, "linear-backend", "NAME",
+        .help = "As attnd's linear_backend; --against runs with its default."),
     CLI_ROW_THREADS(struct eval, how.evaluation.threads),
     CLI_ROW_LIMIT(struct eval, fields.items_max),
     CLI_ROWS_FIELDS(struct eval, fields),
-    {.name = "multi-label",
-     FIELD(multi_label),
-     .help = "For a multi-label model. An input has several labels or none, as a|b or an array. "
-             "Shows figures of each label, micro and macro means, exact matches and Hamming loss."},
+    CLI_ROW_FLAG(
+        struct eval, multi_label, "multi-label",
+        "For a multi-label model. An input has several labels or none, as a|b or an array. "
+        "Shows figures of each label, micro and macro means, exact matches and Hamming loss."),
     CLI_ROW_TARGET_PRECISION(struct eval, how.target_precision),
     {.name = "purity", .type = CLI_ALIAS, .value = "target-precision"},
-    {.name = "class-prior",
-     FIELD(how.engine.class_prior),
-     .value = "PRIOR",
-     .help = "Measures with another class_prior than attnd.json's: natural, equal, or a file of "
-             "{label: count}; and what to expect of a stream with these shares."},
-    {.name = "token-pruning",
-     FIELD(how.engine.token_pruning),
-     .value = "SETTING",
-     .help = "Measures with another token_pruning than attnd.json's: none, or LAYERS:SHARE, as "
-             "2:0.28, so many full layers and the share of tokens that go on; --calibrate writes "
-             "it, too."},
-    {.name = "estimate-prior",
-     FIELD(stream),
-     .value = "PATH",
-     .help = "Estimates how often each label occurs among these inputs, which need no labels; "
-             "with --out also as class_prior.json."},
-    {.name = "unseen",
-     .type = CLI_OTHER,
-     .value = "LABEL",
-     .apply = add_unseen,
-     .help = "Inputs of this label, which the model has not learnt, tell how well such stand out "
-             "and how many pass as automatic; may be given again."},
-    {.name = "out",
-     FIELD(out),
-     .value = "DIR",
-     .help = "Also writes report.json, and report.html, a page that needs no other file."},
-    {.name = "logits",
-     FIELD(logits),
-     .value = "FILE",
-     .help = "Writes the logits of every input, a JSON line each, for attnd-train "
-             "--teacher-logits and for --out-of-fold."},
-    {.name = "out-of-fold",
-     .type = CLI_OTHER,
-     .value = "FILE",
-     .apply = add_fold,
-     .help = "Judges these logits and OOD scores in place of the model's own: files that --logits "
-             "of cross-validation wrote, of models that had not learnt the inputs; may be given "
-             "again."},
-    {.name = "calibrate",
-     FIELD(calibrates),
-     .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
-             "score, the counts of the labels, and what live predictions are compared with; all "
-             "without class_prior, which stays. Of a model that writes: the scaling and the "
-             "threshold of its confidence."},
-    {.name = "force",
-     FIELD(forces),
-     .help = "With --calibrate or --write-agreement: takes inputs that the model learnt, too."},
-    {.name = "examples",
-     FIELD(examples),
-     .value = "PATH",
-     .help = "With --calibrate: labelled inputs that the model learnt. Some are kept in it, to "
-             "compare new inputs with (default: those that it has, else the data)."},
-    {.name = "foreign",
-     FIELD(foreign),
-     .value = "PATH",
-     .help = "With --calibrate: inputs of none of the model's labels, without a label. Each "
-             "automatic answer to one counts as a mistake when thresholds are chosen, so that "
-             "--target-precision holds where such inputs come as often."},
-    {.name = "ngrams",
-     COUNT(ngrams.characters, NGRAM_CHARACTERS_MAX),
-     .help = "With --calibrate and --examples, of a model that reads texts: fits a table of word "
-             "n-grams of the first N characters of the examples, which stands beside the encoder; "
-             "how much it weighs is fitted on --data."},
-    {.name = "ngram-lines",
-     COUNT(ngrams.key_lines, NGRAM_LINES_MAX),
-     .help = "With --ngrams: also of the first N lines that have one of --ngram-words in them."},
-    {.name = "ngram-words",
-     FIELD(ngrams.key_words),
-     .value = "LIST",
-     .fallback = "",
-     .help = "The words, as they are written in the texts, separated by '|'."},
-    {.name = "ngram-weight",
-     FIELD(ngrams.weight),
-     .value = "WEIGHT",
-     .max = 100,
-     .help = "What the table weighs against the encoder, in place of fitting it."},
-    {.name = "reference",
-     FIELD(refers),
-     .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
-    {.name = "write-agreement",
-     FIELD(agrees),
-     .help = "With --dtype int8 or bf16 and --against f32: writes only how far they agree. dtype "
-             "auto takes int8 only with this figure."},
-    {.name = "write-selftest",
-     COUNT(selftest_cases, SELFTEST_CASES_MAX),
-     .help = "Writes the model's " SELFTEST_FILE ": N inputs of different labels that it answers "
-             "right, with their scores. attnd serves the model only if it gives them again."},
-    {.name = "ood-data",
-     FIELD(ood_data),
-     .value = "PATH",
-     .help = "Inputs unlike those of --data: measures how well ood_score separates both."},
+    ROW(how.engine.class_prior, "class-prior", "PRIOR",
+        .help = "Measures with another class_prior than attnd.json's: natural, equal, or a file of "
+                "{label: count}; and what to expect of a stream with these shares."),
+    ROW(how.engine.token_pruning, "token-pruning", "SETTING",
+        .help =
+            "Measures with another token_pruning than attnd.json's: none, or LAYERS:SHARE, as "
+            "2:0.28, so many full layers and the share of tokens that go on; --calibrate writes "
+            "it, too."),
+    ROW(stream, "estimate-prior", "PATH",
+        .help = "Estimates how often each label occurs among these inputs, which need no labels; "
+                "with --out also as class_prior.json."),
+    CLI_ROW_OTHER(
+        "unseen", "LABEL", add_unseen,
+        .help =
+            "Inputs of this label, which the model has not learnt, tell how well such stand out "
+            "and how many pass as automatic; may be given again."),
+    ROW(out, "out", "DIR",
+        .help = "Also writes report.json, and report.html, a page that needs no other file."),
+    ROW(logits, "logits", "FILE",
+        .help = "Writes the logits of every input, a JSON line each, for attnd-train "
+                "--teacher-logits and for --out-of-fold."),
+    CLI_ROW_OTHER(
+        "out-of-fold", "FILE", add_fold,
+        .help =
+            "Judges these logits and OOD scores in place of the model's own: files that --logits "
+            "of cross-validation wrote, of models that had not learnt the inputs; may be given "
+            "again."),
+    CLI_ROW_FLAG(
+        struct eval, calibrates, "calibrate",
+        "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
+        "score, the counts of the labels, and what live predictions are compared with; all "
+        "without class_prior, which stays. Of a model that writes: the scaling and the "
+        "threshold of its confidence."),
+    CLI_ROW_FLAG(struct eval, forces, "force",
+                 "With --calibrate or --write-agreement: takes inputs that the model learnt, too."),
+    ROW(examples, "examples", "PATH",
+        .help = "With --calibrate: labelled inputs that the model learnt. Some are kept in it, to "
+                "compare new inputs with (default: those that it has, else the data)."),
+    ROW(foreign, "foreign", "PATH",
+        .help = "With --calibrate: inputs of none of the model's labels, without a label. Each "
+                "automatic answer to one counts as a mistake when thresholds are chosen, so that "
+                "--target-precision holds where such inputs come as often."),
+    ROW(ngrams.characters, "ngrams", "N", .min = 1, .max = NGRAM_CHARACTERS_MAX,
+        .help =
+            "With --calibrate and --examples, of a model that reads texts: fits a table of word "
+            "n-grams of the first N characters of the examples, which stands beside the encoder; "
+            "how much it weighs is fitted on --data."),
+    ROW(ngrams.key_lines, "ngram-lines", "N", .min = 1, .max = NGRAM_LINES_MAX,
+        .help = "With --ngrams: also of the first N lines that have one of --ngram-words in them."),
+    ROW(ngrams.key_words, "ngram-words", "LIST", .fallback = "",
+        .help = "The words, as they are written in the texts, separated by '|'."),
+    ROW(ngrams.weight, "ngram-weight", "WEIGHT", .max = 100,
+        .help = "What the table weighs against the encoder, in place of fitting it."),
+    CLI_ROW_FLAG(
+        struct eval, refers, "reference",
+        "Writes only what live predictions are compared with; the rest of attnd.json stays."),
+    CLI_ROW_FLAG(
+        struct eval, agrees, "write-agreement",
+        "With --dtype int8 or bf16 and --against f32: writes only how far they agree. dtype "
+        "auto takes int8 only with this figure."),
+    ROW(selftest_cases, "write-selftest", "N", .min = 1, .max = SELFTEST_CASES_MAX,
+        .help =
+            "Writes the model's " SELFTEST_FILE ": N inputs of different labels that it answers "
+            "right, with their scores. attnd serves the model only if it gives them again."),
+    ROW(ood_data, "ood-data", "PATH",
+        .help = "Inputs unlike those of --data: measures how well ood_score separates both."),
     {.name = "strange", .type = CLI_ALIAS, .value = "ood-data"},
     WRITING_ROWS("-", set_writing),
     WRITING_ROW_ALLOW(set_writing),
     WRITING_ROW_COPY_NUMBERS(set_writing),
-    {.name = "explain",
-     FIELD(explains),
-     .help = "Also measures how faithful each method's explanations are; with --out, as a page, "
-             "too."},
-    {.name = "explain-inputs",
-     COUNT(explain.inputs_max, CLI_LIMIT_MAX),
-     .help = "Explains so many inputs, drawn from the data (default: 500)."},
-    {.name = "explain-fill",
-     .type = CLI_OTHER,
-     .value = "NAME",
-     .apply = set_fill,
-     .help = "What removed patches become: median (default), clip (to the median) or mean."},
-    {.name = "json", FIELD(json), .help = "Prints the report as one JSON object."},
+    CLI_ROW_FLAG(
+        struct eval, explains, "explain",
+        "Also measures how faithful each method's explanations are; with --out, as a page, "
+        "too."),
+    ROW(explain.inputs_max, "explain-inputs", "N", .min = 1, .max = CLI_LIMIT_MAX,
+        .help = "Explains so many inputs, drawn from the data (default: 500)."),
+    CLI_ROW_OTHER(
+        "explain-fill", "NAME", set_fill,
+        .help = "What removed patches become: median (default), clip (to the median) or mean."),
+    CLI_ROW_FLAG(struct eval, json, "json", "Prints the report as one JSON object."),
 };
 
 const struct cli eval_cli = {
