@@ -1,16 +1,13 @@
 #include "tests/support/checkpoint_writer.h"
 
 #include "tests/support/numbers.h"
+#include "tests/support/tempdir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const char *const files[] = {"config.json", "vocab.txt", "model.safetensors", "attnd.json",
-                                    "tokenizer_config.json"};
 
 static FILE *open_file(const struct checkpoint_writer *writer, const char *name)
 {
@@ -143,11 +140,6 @@ void checkpoint_writer_finish(struct checkpoint_writer *writer)
 
 void checkpoint_writer_close(struct checkpoint_writer *writer)
 {
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s", writer->dir, files[i]);
-        unlink(path);
-    }
-    rmdir(writer->dir);
+    tempdir_remove(writer->dir);
     free(writer->data);
 }
