@@ -181,8 +181,7 @@ static void store_rows(const struct run *run, const struct query_block *block)
     for (size_t row = block->out; row < block->out + block->count; row++) {
         float *context = workspace->context + row * workspace->context_stride;
         if (row + 1 < block->out + block->count)
-            for (size_t c = 0; c < attended; c += 16) /* most of it is in other members' caches */
-                __builtin_prefetch(context + workspace->context_stride + c);
+            lanes_prefetch(context + workspace->context_stride, attended);
         memset(context + attended, 0, (all - attended) * sizeof *context);
         operand_store(&workspace->attended, workspace->kernels, row, context, all);
     }

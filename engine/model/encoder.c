@@ -3,6 +3,7 @@
 #include "engine/model/attention.h"
 #include "engine/model/capture.h"
 #include "engine/model/token_mean.h"
+#include "engine/tensor/lanes.h"
 #include "engine/tensor/rotary.h"
 
 #include <string.h>
@@ -40,25 +41,14 @@ static const float *move_rows(const struct row_run *run, size_t r, size_t rows)
     return moved;
 }
 
-/* Prefetches the rows that are computed next. Other members computed most of their columns, and a
- * line in another core's cache takes longer than one in memory. */
-static void prefetch_rows(const struct row_run *run, size_t first, size_t last)
-{
-    if (last > first + ROWS_AT_ONCE)
-        last = first + ROWS_AT_ONCE;
-    for (size_t r = first; r < last; r++)
-        for (size_t c = 0; c < run->width; c += 16)
-            __builtin_prefetch(run->x + r * run->stride + c);
-}
-
 static void run_rows(void *context, unsigned index, unsigned count)
 {
     const struct row_run *run = context;
     size_t first = run->rows * index / count, last = run->rows * (index + 1) / count;
     for (size_t r = first, rows; r < last; r += rows) {
         rows = last - r < ROWS_AT_ONCE ? last - r : ROWS_AT_ONCE;
-        if (run->from == NULL)
-            prefetch_rows(run, r + ROWS_AT_ONCE, last);
+        for (size_t i = r + rows; run->from == NULL && i < r + 2 * rows && i < last; i++)
+            lanes_prefetch(run->x + i * run->stride, run->width);
         const float *x = run->from != NULL ? move_rows(run, r, rows) : run->x + r * run->stride;
         if (run->norm != NULL) {
             float *y = run->y + r * run->stride;

@@ -52,9 +52,9 @@ enum {
  *     sums = (int32 - (zero_point + row_zero[r]) column_sum[c]) row_scale[r] column_scale[c]
  *                                                                   otherwise
  *
- * GELU of integer sums has an absolute error below 6e-5, other results that of fp32. Strides are
- * in numbers. residual may be NULL; y may be the fp32 sums or the residual. With
- * y_bf16 the result is rounded to bf16 (to nearest even) and goes there instead. */
+ * Strides are in numbers. residual may be NULL; y may be the fp32 sums or the residual. With
+ * y_bf16 the result is rounded to bf16 (to nearest even) and goes there instead. Results have the
+ * error of fp32, but for GELU of integer sums in y, which become bytes: it is below 6e-5. */
 struct epilogue {
     float *y;
     uint16_t *y_bf16;

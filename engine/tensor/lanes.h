@@ -49,6 +49,14 @@ static inline struct lane_cursor lanes_begin(const struct lanes *lanes, unsigned
     return (struct lane_cursor){.lane = index % lanes->count};
 }
 
+/* Prefetches a row that is read next. Other members wrote most of it, and a line in another core's
+ * cache takes longer than one in memory. */
+static inline void lanes_prefetch(const float *row, size_t width)
+{
+    for (size_t c = 0; c < width; c += LANES_CACHE_LINE / sizeof *row)
+        __builtin_prefetch(row + c);
+}
+
 /* Takes the next task. False: none is left. */
 static inline bool lanes_take(struct lanes *lanes, struct lane_cursor *at, size_t *round,
                               size_t *thing)
