@@ -1,8 +1,7 @@
 #include "engine/model/config/precision_record.h"
 
+#include <stdio.h>
 #include <string.h>
-
-static const char path[] = "$.agreement.*";
 
 /* "sha256:" and 64 lower-case digits. */
 static bool is_digest(const char *text)
@@ -21,6 +20,8 @@ static enum err_code read_one(void *context, const char *key, const struct json_
     long long inputs = 0, same_winner = -1;
     double points = 1e9;
     const char *digest = "";
+    char path[32];
+    snprintf(path, sizeof path, "$.agreement.%s", key);
     if (!precision_find(key, &precision) || precision == PRECISION_F32)
         return err_set(err, ERR_UNSUPPORTED, "$.agreement.%s is none of bf16 and int8", key);
     if (doc_check_members(value, path, "inputs, same_winner, macro_f1_points, digest", err) ||
