@@ -254,7 +254,7 @@ static enum err_code take_products(struct workspace *w, const struct spec *spec,
     const size_t room = w->tokens_max * w->qkv_stride * bytes;
     const size_t mlp = w->mlp_rows * w->mlp_stride * sizeof(float);
     const bool apart = reads_mlp_in_place(spec, encoder);
-    void *qkv = arena_alloc(&w->arena, apart ? room : larger(room, mlp));
+    void *qkv = arena_alloc_array(&w->arena, apart ? room : larger(room, mlp), 1);
     if (qkv == NULL)
         return err_no_memory(err, larger(room, mlp));
     if ((apart && take(w, &w->mlp, w->mlp_rows, w->mlp_stride, err)) ||
