@@ -55,6 +55,11 @@ unsigned suite_patience_s(void)
     return 200 * (times != NULL ? (unsigned)strtoul(times, NULL, 10) : 1);
 }
 
+int suite_patience_ms(void)
+{
+    return (int)suite_patience_s() * 1000;
+}
+
 long suite_seconds(void)
 {
     return (long)time(NULL); /* some tests have a monotonic clock of their own */

@@ -39,6 +39,7 @@ void suite_forgive_descriptors(unsigned count);
 /* How long a test waits for what must come: less than its own time, so that the wait is told, and
  * more than any machine needs. */
 unsigned suite_patience_s(void);
+int suite_patience_ms(void); /* the same, for poll */
 
 /* Waits until the condition holds, which is looked at every other millisecond. A test waits for what
  * it needs and never for a time: a machine may have ten times as much to do as it can. */

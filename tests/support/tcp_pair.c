@@ -34,8 +34,7 @@ void tcp_pair_close(struct tcp_pair *pair)
 
 int tcp_pair_wait(const struct tcp_pair *pair)
 {
-    return poll(&(struct pollfd){.fd = pair->ours, .events = POLLIN}, 1,
-                (int)suite_patience_s() * 1000) == 1;
+    return poll(&(struct pollfd){.fd = pair->ours, .events = POLLIN}, 1, suite_patience_ms()) == 1;
 }
 
 void tcp_pair_say(const struct tcp_pair *pair, const char *text)

@@ -38,9 +38,8 @@ static const char *told(int fd)
 {
     static char message[256];
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    ssize_t len = poll(&wait, 1, (int)suite_patience_s() * 1000) == 1
-                      ? recv(fd, message, sizeof message - 1, 0)
-                      : 0;
+    ssize_t len =
+        poll(&wait, 1, suite_patience_ms()) == 1 ? recv(fd, message, sizeof message - 1, 0) : 0;
     message[len > 0 ? len : 0] = '\0';
     return message;
 }

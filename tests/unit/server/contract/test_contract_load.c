@@ -368,7 +368,7 @@ static bool comes_whole_after_a_stop(const char *request)
     int fd = http_connect(server.port);
     ck_assert(http_send_text(fd, request));
     struct pollfd readable = {.fd = fd, .events = POLLIN};
-    ck_assert_int_eq(poll(&readable, 1, (int)suite_patience_s() * 1000), 1);
+    ck_assert_int_eq(poll(&readable, 1, suite_patience_ms()), 1);
     kill(server.pid, SIGTERM);
     usleep(200000);
     struct http_answer answer = http_read(fd, false);

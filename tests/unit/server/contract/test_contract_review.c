@@ -533,7 +533,7 @@ static struct reply accuracy_when_known(const char *name)
     return get(name);
 }
 
-/* Of die-0 to die-11 the sample of one half has die-8: share_point is the same on every machine. */
+/* The sample of one half has only die-8 of die-0 to die-11: share_point is the same on every machine. */
 enum { SAMPLED = 1 };
 
 START_TEST(only_the_sample_tells_of_automatic_answers_also_after_a_restart)

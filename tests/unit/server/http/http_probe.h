@@ -324,11 +324,6 @@ struct answer {
     char head[2048], body[2048];
 };
 
-static int client_patience_ms(void)
-{
-    return (int)suite_patience_s() * 1000;
-}
-
 static bool client_wait(int fd, int ms)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -341,7 +336,7 @@ static struct answer client_read(int fd, bool with_body)
     struct answer answer = {0};
     size_t len = 0, body_len = 0, want = 0;
     while (len < sizeof answer.head - 1 && strstr(answer.head, "\r\n\r\n") == NULL) {
-        if (!client_wait(fd, client_patience_ms()) || recv(fd, answer.head + len, 1, 0) <= 0) {
+        if (!client_wait(fd, suite_patience_ms()) || recv(fd, answer.head + len, 1, 0) <= 0) {
             answer.closed = true;
             return answer;
         }
@@ -352,7 +347,7 @@ static struct answer client_read(int fd, bool with_body)
     if (length != NULL && with_body && answer.status >= 200)
         want = strtoul(length + 17, NULL, 10);
     while (body_len < want && body_len < sizeof answer.body - 1 &&
-           client_wait(fd, client_patience_ms()) && recv(fd, answer.body + body_len, 1, 0) == 1)
+           client_wait(fd, suite_patience_ms()) && recv(fd, answer.body + body_len, 1, 0) == 1)
         body_len++;
     return answer;
 }
@@ -360,7 +355,7 @@ static struct answer client_read(int fd, bool with_body)
 static inline bool client_is_closed(int fd)
 {
     char byte;
-    return client_wait(fd, client_patience_ms()) && recv(fd, &byte, 1, 0) <= 0;
+    return client_wait(fd, suite_patience_ms()) && recv(fd, &byte, 1, 0) <= 0;
 }
 
 /* A request on a connection of its own. */

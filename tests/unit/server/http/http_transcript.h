@@ -28,7 +28,7 @@ static inline struct app *start_quick(void)
 static inline void drain_socket(int fd, struct exchange_text *got)
 {
     ssize_t len = 1;
-    while (len > 0 && got->len < sizeof got->text - 1 && client_wait(fd, client_patience_ms())) {
+    while (len > 0 && got->len < sizeof got->text - 1 && client_wait(fd, suite_patience_ms())) {
         len = recv(fd, got->text + got->len, sizeof got->text - 1 - got->len, 0);
         got->len += len > 0 ? (size_t)len : 0;
     }

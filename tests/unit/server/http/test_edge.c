@@ -98,7 +98,7 @@ static int let_in(struct bench *bench, bool waits)
 {
     int fd = -1;
     struct pollfd pipe_fd = {.fd = bench->admitted[0], .events = POLLIN};
-    if (poll(&pipe_fd, 1, waits ? (int)suite_patience_s() * 1000 : 0) == 1)
+    if (poll(&pipe_fd, 1, waits ? suite_patience_ms() : 0) == 1)
         ck_assert_int_eq(read(bench->admitted[0], &fd, sizeof fd), (int)sizeof fd);
     ck_assert(fd >= 0 || !waits);
     if (fd >= 0)
@@ -153,7 +153,7 @@ static struct tcp_pair farewell(struct bench *bench)
 static bool is_read(const struct tcp_pair *pair, bool expected)
 {
     struct pollfd theirs = {.fd = pair->theirs, .events = 0};
-    for (unsigned i = 0; i < (expected ? 1 : suite_patience_s() * 1000); i++) {
+    for (int i = 0; i < (expected ? 1 : suite_patience_ms()); i++) {
         if (send(pair->theirs, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN)
             return false;
         if (poll(&theirs, 1, expected ? 0 : 1) == 1 && (theirs.revents & (POLLERR | POLLHUP)) != 0)
@@ -187,8 +187,7 @@ START_TEST(a_farewell_ends_when_the_client_closes)
     ck_assert(is_read(&pair, true));
     ck_assert_int_eq(shutdown(pair.theirs, SHUT_WR), 0);
     struct pollfd theirs = {.fd = pair.theirs, .events = 0};
-    ck_assert_int_eq(poll(&theirs, 1, (int)suite_patience_s() * 1000),
-                     1); /* both sides are closed */
+    ck_assert_int_eq(poll(&theirs, 1, suite_patience_ms()), 1); /* both sides are closed */
     ck_assert_int_ne(theirs.revents & POLLHUP, 0);
     look_at(&bench, atomic_load(&now_ns) + 1);
     close(pair.theirs);
@@ -336,7 +335,7 @@ START_TEST(edge_counts_an_accepted_client_before_its_io_thread_sees_it)
     bench_open(&bench, 2);
     admitted = (struct pollfd){.fd = bench.admitted[0], .events = POLLIN};
     ck_assert_int_ge(dial(&bench), 0);
-    ck_assert_int_eq(poll(&admitted, 1, (int)suite_patience_s() * 1000), 1);
+    ck_assert_int_eq(poll(&admitted, 1, suite_patience_ms()), 1);
     edge_quiesce(bench.edge);
     ck_assert_uint_eq(conns_busy(&bench.conns), 1);
     ck_assert_uint_eq(conns_count(&bench.conns), 1);
@@ -360,7 +359,7 @@ START_TEST(a_full_edge_without_a_client_waiting_leaves_the_others_alone)
     conns_move(&bench.conns, &conn, CONN_IDLE);
     ck_assert_int_ge(dial(&bench), 0);
     struct pollfd admitted = {.fd = bench.admitted[0], .events = POLLIN};
-    ck_assert_int_eq(poll(&admitted, 1, (int)suite_patience_s() * 1000), 1);
+    ck_assert_int_eq(poll(&admitted, 1, suite_patience_ms()), 1);
     await_turn(&bench);
     ck_assert(listener_is_watched());
     ck_assert_int_eq(conns_state(&bench.conns, &conn, &in), CONN_IDLE);

@@ -8,7 +8,7 @@ static char *read_until(int fd, const char *end)
     size_t size = 1 << 16, len = 0;
     char *text = calloc(1, size);
     while (len < size - 1 && (end == NULL || strstr(text, end) == NULL) &&
-           client_wait(fd, client_patience_ms())) {
+           client_wait(fd, suite_patience_ms())) {
         const ssize_t got = recv(fd, text + len, size - 1 - len, 0);
         if (got <= 0)
             break;
@@ -101,7 +101,7 @@ START_TEST(http_ends_the_parts_of_a_client_that_has_gone)
     for (int round = 0; round < 20; round++) {
         int fd = client_open(app);
         client_say(fd, "GET /long HTTP/1.1\r\nHost: h\r\n\r\n");
-        ck_assert(client_wait(fd, client_patience_ms()));
+        ck_assert(client_wait(fd, suite_patience_ms()));
         close(fd);
     }
     await_done(app, 20);
@@ -116,7 +116,7 @@ START_TEST(http_stops_in_the_middle_of_parts)
     for (int i = 0; i < 8; i++) {
         fds[i] = client_open(app);
         client_say(fds[i], "GET /long HTTP/1.1\r\nHost: h\r\n\r\n");
-        ck_assert(client_wait(fds[i], client_patience_ms()));
+        ck_assert(client_wait(fds[i], suite_patience_ms()));
     }
     http_stop(app->server);
     app_free(app);

@@ -41,7 +41,7 @@ static int connect_to(unsigned port)
 static int accepted(int listener)
 {
     struct pollfd wait = {.fd = listener, .events = POLLIN};
-    ck_assert_int_eq(poll(&wait, 1, (int)suite_patience_s() * 1000), 1);
+    ck_assert_int_eq(poll(&wait, 1, suite_patience_ms()), 1);
     int fd = accept(listener, NULL, NULL);
     ck_assert_int_ge(fd, 0);
     return fd;
@@ -61,7 +61,7 @@ START_TEST(sockets_listen_on_a_free_port_and_tell_it)
     socklen_t len = sizeof on;
     ck_assert_uint_gt(sockets_port(fd), 0);
     int client = connect_to(sockets_port(fd));
-    ck_assert(is_connected(client, (int)suite_patience_s() * 1000));
+    ck_assert(is_connected(client, suite_patience_ms()));
     ck_assert((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
     int ours = accepted(fd);
     ck_assert_int_eq(getsockopt(ours, IPPROTO_TCP, TCP_NODELAY, &on, &len), 0);
@@ -110,7 +110,7 @@ START_TEST(sockets_let_no_new_connection_in_but_keep_those_that_knocked)
 {
     int fd = listen_on("127.0.0.1");
     int before = connect_to(sockets_port(fd));
-    ck_assert(is_connected(before, (int)suite_patience_s() * 1000));
+    ck_assert(is_connected(before, suite_patience_ms()));
     sockets_stop_arrivals(fd);
     int after = connect_to(sockets_port(fd));
     ck_assert(!is_connected(after, 100));
@@ -284,7 +284,7 @@ START_TEST(sockets_listen_where_a_connection_has_just_ended)
     socklen_t len = sizeof on;
     unsigned port = sockets_port(fd);
     int client = connect_to(port);
-    ck_assert(is_connected(client, (int)suite_patience_s() * 1000));
+    ck_assert(is_connected(client, suite_patience_ms()));
     int ours = accepted(fd);
     ck_assert_int_eq(getsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, &len), 0);
     ck_assert_int_ne(on, 0);
@@ -367,7 +367,7 @@ START_TEST(sockets_show_a_mapped_address_as_what_it_is)
     ck_assert_int_eq(listen(listener, 1), 0);
     ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&any, &len), 0);
     int client = connect_to(ntohs(any.sin6_port));
-    ck_assert(is_connected(client, (int)suite_patience_s() * 1000));
+    ck_assert(is_connected(client, suite_patience_ms()));
     int fd = accept(listener, NULL, NULL);
     ck_assert(sockets_loopback(fd, out, sizeof out));
     snprintf(expected, sizeof expected, "127.0.0.1:%u", ntohs(any.sin6_port));

@@ -62,7 +62,7 @@ static enum connection_result step(struct pair *pair, enum connection_state unti
         uint32_t wants = connection_wants(connection);
         struct pollfd fd = {.fd = connection->fd};
         fd.events = (short)((wants & EPOLLIN ? POLLIN : 0) | (wants & EPOLLOUT ? POLLOUT : 0));
-        ck_assert_int_eq(poll(&fd, 1, (int)suite_patience_s() * 1000), 1);
+        ck_assert_int_eq(poll(&fd, 1, suite_patience_ms()), 1);
         result = connection_event(connection);
     }
     return result;
@@ -116,7 +116,7 @@ START_TEST(connection_that_idles_ends_by_what_comes_and_not_by_an_event)
     close(pair.peer);
     pair.peer = -1;
     fd.fd = pair.connection.fd;
-    ck_assert_int_eq(poll(&fd, 1, (int)suite_patience_s() * 1000), 1);
+    ck_assert_int_eq(poll(&fd, 1, suite_patience_ms()), 1);
     ck_assert_int_eq(connection_event(&pair.connection), CONNECTION_CLOSED);
     pair_deinit(&pair);
 }
