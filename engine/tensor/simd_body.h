@@ -160,7 +160,7 @@ INLINE vec epilogue_row(const struct epilogue *e, const struct columns *columns,
                                     vec) *
             (columns->scale * e->row_scale[r]);
     v += columns->bias;
-    const bool is_coarse = integer && act == ACTIVATION_GELU && e->y_bf16 == NULL;
+    const bool is_coarse = act == ACTIVATION_GELU && integer == (e->y_bf16 == NULL);
     v = is_coarse ? vec_gelu_coarse(v) : vec_activate(v, act);
     if (e->residual != NULL)
         v += load_columns(e->residual + r * e->residual_stride, columns);

@@ -396,8 +396,9 @@ INLINE vec vec_gelu(vec x)
     return vec_max(x, splat(0.0f)) - a * vec_normal_tail(a);
 }
 
-/* The same for results that become bytes: a Phi(-a) as the minimax polynomial of degree 9, absolute
- * error below 6e-5. A step of a byte is 1/254 of a row's range. */
+/* The same for results that become bytes, and for those of bf16 models: a Phi(-a) as the minimax
+ * polynomial of degree 9, absolute error below 6e-5. A step of a byte is 1/254 of a row's range, a
+ * step of bf16 1/128 of the number. Models of bytes that write bf16 here want more digits. */
 INLINE vec vec_gelu_coarse(vec x)
 {
     vec a = vec_min(splat(4.1f), vec_abs(x));
