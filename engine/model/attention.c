@@ -20,8 +20,10 @@ struct run {
     const struct spec *spec;
     const struct workspace *workspace;
     const struct layer *layer;
-    struct lanes lanes; /* heads, in rounds of blocks: cut like the columns of project_qkv; in
-                           parts: groups of blocks, in rounds of heads */
+    bool shares_rows;
+    struct lanes lanes; /* heads, in rounds of blocks: cut like the columns of encoder_project; or
+                           blocks, in rounds of heads: cut like its rows; in parts: groups of
+                           blocks, in rounds of heads */
 };
 
 /* Counts a row's queries; `kept` as in attention_plan. */
@@ -208,7 +210,9 @@ static void attend_share(void *context, unsigned index, unsigned count)
     const unsigned globals = parts_of(run->spec, run->layer) - run->layer->heads;
     struct lane_cursor at = lanes_begin(&run->lanes, index);
     (void)count;
-    for (size_t number, part; lanes_take(&run->lanes, &at, &number, &part);) {
+    for (size_t round, thing; lanes_take(&run->lanes, &at, &round, &thing);) {
+        const size_t number = run->shares_rows ? thing : round;
+        const size_t part = run->shares_rows ? round : thing;
         const struct query_block *block = &workspace->blocks[number];
         if (part < globals)
             attend_global(run, block, scratch);
@@ -303,10 +307,13 @@ void attention_run(const struct spec *spec, struct workspace *workspace, const s
     struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
     const unsigned parts = parts_of(spec, layer), members = thread_pool_size(workspace->pool);
     const bool cuts = can_cut(&run) && has_long(workspace);
+    run.shares_rows = linear_shares_rows(workspace->tokens, members);
     for (unsigned i = 0; i < workspace->block_count; i++)
         atomic_store_explicit(&workspace->parts_left[i], parts, memory_order_relaxed);
     if (cuts)
         lanes_init(&run.lanes, members, parts, (workspace->block_count + GROUP - 1) / GROUP);
+    else if (run.shares_rows)
+        lanes_init(&run.lanes, members, parts, workspace->block_count);
     else
         lanes_init(&run.lanes, members, workspace->block_count, parts);
     thread_pool_run(workspace->pool, cuts ? attend_share_in_parts : attend_share, &run);

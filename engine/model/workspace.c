@@ -25,15 +25,12 @@ static size_t mlp_columns(const struct spec *spec)
     return spec->is_gated ? 2 * (size_t)spec->intermediate : spec->intermediate;
 }
 
-/* Returns the most rows of the MLP that are computed at a time, in whole blocks of a product. Their
- * numbers stay in the second-level caches (256 rows of 3072: 3 MB), and fewer are held. A product
- * that writes bf16 needs no matrix between, and is 7 % slower in such pieces. */
-static size_t mlp_rows(const struct linear_backend *encoder, size_t tokens)
+/* Returns the most rows of the MLP that are computed at a time, so that their numbers stay in the
+ * second-level caches. Of two pieces or more each is large enough for linear_shares_rows. */
+static size_t mlp_rows(size_t tokens, size_t members)
 {
-    enum { ROWS = 256, ROWS_BF16 = 1024 };
-    const size_t most = encoder->precision == PRECISION_BF16 ? ROWS_BF16 : ROWS;
-    const size_t block = encoder->row_block, rows = block > 0 ? most / block * block : most;
-    return rows < tokens ? rows : tokens;
+    const size_t most = 3 * LINEAR_ROWS_A_MEMBER * members;
+    return most < tokens ? most : tokens;
 }
 
 /* Returns the longest sequence. tokens_max of workspace_open may be less than the positions. */
@@ -248,7 +245,7 @@ static enum err_code take_products(struct workspace *w, const struct spec *spec,
     if (!is_bf16 && w->attends_by_tiles)
         floats = larger(floats, parts_scratch(spec, w->tokens_max));
     w->qkv_stride = operand_stride(3 * (size_t)spec_heads_width(spec), bytes) / bytes;
-    w->mlp_rows = mlp_rows(encoder, w->tokens_max);
+    w->mlp_rows = mlp_rows(w->tokens_max, w->pool_size_max);
     w->mlp_stride = operand_stride(mlp_columns(spec), sizeof(float)) / sizeof(float);
     w->gated_stride = operand_stride(spec->intermediate, sizeof(float)) / sizeof(float);
     const size_t room = w->tokens_max * w->qkv_stride * bytes;
@@ -372,7 +369,7 @@ static size_t stage_bytes(const struct spec *spec, const struct linear_backend *
 {
     enum { SMALL_BYTES = 64 * 1024, POOL_MEMBER_BYTES = 4096 }; /* lines of the arena; the pool */
     const size_t hidden = operand_stride(spec->hidden, sizeof(float));
-    const size_t rows = mlp_rows(encoder, tokens);
+    const size_t rows = mlp_rows(tokens, threads);
     const size_t activated =
         rows * (linear_reads_parts(encoder) ? operand_parts_stride(spec->intermediate)
                                             : operand_stride(spec->intermediate, sizeof(float)));

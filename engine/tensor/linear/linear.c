@@ -130,7 +130,9 @@ struct run {
     const struct linear_io *io;
     struct cut rows, columns; /* the columns of one part */
     size_t parts;
-    struct lanes lanes; /* of column blocks, in rounds of rows and parts */
+    bool shares_rows;
+    struct lanes lanes; /* of column blocks, in rounds of rows and parts; or of row blocks, in
+                           rounds of columns */
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -138,8 +140,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Runs a member's blocks. Blocks of the same rows follow each other: these rows stay in the
- * second-level cache while the weights are read. So do its weights, if they fit. */
+/* Runs a member's blocks. If it has columns, blocks of the same rows follow each other: these rows
+ * stay in the second-level cache while the weights are read. So do its weights, if they fit. */
 static void run_blocks(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
@@ -147,9 +149,9 @@ static void run_blocks(void *context, unsigned index, unsigned count)
     struct lane_cursor at = lanes_begin(&run->lanes, index);
     (void)count;
     for (size_t round, block; lanes_take(&run->lanes, &at, &round, &block);) {
-        const size_t row = round / run->parts * run->rows.size;
+        const size_t row = (run->shares_rows ? block : round / run->parts) * run->rows.size;
         const size_t part = round % run->parts * run->columns.total;
-        const size_t column = block * run->columns.size;
+        const size_t column = (run->shares_rows ? round : block) * run->columns.size;
         const struct linear_block task = {
             row, smaller(row + run->rows.size, run->io->rows), part + column,
             part + smaller(column + run->columns.size, run->columns.total)};
@@ -181,17 +183,25 @@ void linear_run(const struct linear *linear, const struct kernels *kernels,
                 struct thread_pool *pool, const struct linear_io *io)
 {
     const unsigned members = thread_pool_size(pool);
-    const size_t row_block =
-        linear->backend->row_block != 0 ? linear->backend->row_block : io->rows;
-    const size_t parts = parts_of(linear, io), width = linear->out / parts;
-    const size_t columns = columns_of_block(linear, parts, members);
+    const bool is_ours = linear->backend->row_block > 0;
+    const bool shares_rows = is_ours && linear_shares_rows(io->rows, members);
+    const size_t row_block = is_ours ? linear->backend->row_block : io->rows;
+    const size_t parts = shares_rows ? 1 : parts_of(linear, io), width = linear->out / parts;
+    const size_t columns = columns_of_block(linear, parts, shares_rows ? 1 : members);
     struct run run = {.linear = linear,
                       .kernels = kernels,
                       .io = io,
                       .rows = cut_evenly(io->rows, row_block),
                       .columns = {width, columns, (width + columns - 1) / columns},
-                      .parts = parts};
-    lanes_init(&run.lanes, members, run.rows.count * parts, run.columns.count);
+                      .parts = parts,
+                      .shares_rows = shares_rows};
+    if (shares_rows) {
+        const size_t blocks = (run.rows.count + members - 1) / members * members;
+        run.rows = cut_evenly(io->rows, (io->rows + blocks - 1) / blocks);
+        lanes_init(&run.lanes, members, run.columns.count, run.rows.count);
+    } else {
+        lanes_init(&run.lanes, members, run.rows.count * parts, run.columns.count);
+    }
     thread_pool_run(pool, run_blocks, &run);
 }
 

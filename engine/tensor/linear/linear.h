@@ -9,7 +9,8 @@
  *
  * The weights are passed once, at load, in the checkpoint's layout; a backend keeps them in its own
  * layout and precision. A run is cut into blocks of rows and columns, which the members of the pool
- * share out by lanes.h. A row's result does not depend on the number of rows in the batch.
+ * share out by lanes.h: each has some columns of all rows, or of many rows some rows with all their
+ * columns. A row's result does not depend on the number of rows in the batch.
  *
  * Threads: a linear is immutable after the last fill; runs may overlap, each with its own pool.
  */
@@ -22,9 +23,10 @@
 #include "engine/tensor/gemm/operand.h"
 #include "engine/tensor/kernels.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { LINEAR_FILL_ROWS = 32 };
+enum { LINEAR_FILL_ROWS = 32, LINEAR_ROWS_A_MEMBER = 128 };
 
 struct linear;
 
@@ -39,7 +41,8 @@ struct linear_io {
     size_t residual_stride;
     enum activation act;
     unsigned parts; /* equal parts of the columns, each shared out in the same way, so that a member
-                       has the same heads of query, key and value; 0: one */
+                       has the same heads of query, key and value; 0: one. Without effect if members
+                       have rows of their own */
 };
 
 /* Rows [first_row, last_row) and columns [first_column, last_column) of a run. */
@@ -112,6 +115,14 @@ void linear_close(struct linear *linear); /* also after a failed alloc; idempote
  * disagree. */
 enum err_code linear_self_test(const struct linear *linear, const struct kernels *kernels,
                                struct err *err);
+
+/* True if each member of a pool has rows of its own in a product of so many rows. What reads the
+ * result by rows then finds it in its own cache. Each member reads all weights, which takes no
+ * longer than multiplying them with LINEAR_ROWS_A_MEMBER rows. */
+static inline bool linear_shares_rows(size_t rows, unsigned members)
+{
+    return members > 1 && rows / LINEAR_ROWS_A_MEMBER >= members;
+}
 
 void linear_run(const struct linear *linear, const struct kernels *kernels,
                 struct thread_pool *pool, const struct linear_io *io);

@@ -12,7 +12,7 @@
 
 /* ---- blocks ---- */
 
-enum { BLOCKS_MAX = 256, ROWS_MAX = 240, OUT_MAX = 500 };
+enum { BLOCKS_MAX = 256, ROWS_MAX = 400, OUT_MAX = 500 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct linear_block blocks[BLOCKS_MAX];
@@ -87,6 +87,28 @@ START_TEST(rows_are_cut_evenly_and_blocks_of_the_same_rows_follow_each_other)
     cut(112, 32, 112, 32, 1);
     ck_assert_uint_eq(block_count, 1);
     expect_block(0, 0, 112, 0, 32);
+}
+END_TEST
+
+/* 300 rows for two members are four blocks, two each; three members would have less than
+ * 128 each. */
+START_TEST(members_share_rows_of_which_each_has_enough)
+{
+    cut_parts(300, 384, 112, 32, 2, 3);
+    ck_assert_uint_eq(block_count, 16);
+    for (size_t i = 0; i < block_count; i++) {
+        ck_assert_uint_eq(blocks[i].first_row % 75, 0);
+        ck_assert_uint_eq(blocks[i].last_row - blocks[i].first_row, 75);
+        ck_assert_uint_eq(blocks[i].first_column % 96, 0);
+        ck_assert_uint_eq(blocks[i].last_column - blocks[i].first_column, 96);
+    }
+    cut_parts(300, 384, 112, 32, 3, 3);
+    ck_assert_uint_eq(block_count, 36);
+    cut(300, 100, 0, 0, 2); /* a backend without units */
+    ck_assert_uint_eq(block_count, 2);
+    ck_assert_uint_eq(blocks[0].last_row, 300);
+    ck_assert(linear_shares_rows(384, 3) && !linear_shares_rows(383, 3));
+    ck_assert(!linear_shares_rows(1000, 1));
 }
 END_TEST
 
@@ -171,8 +193,9 @@ END_TEST
 
 START_TEST(every_number_of_the_result_is_in_exactly_one_block)
 {
-    static const size_t shapes[][4] = {{1, 1, 112, 32}, {113, 33, 112, 32}, {225, 500, 112, 32},
-                                       {7, 97, 3, 5},   {5, 31, 0, 0},      {9, 480, 4, 32}};
+    static const size_t shapes[][4] = {{1, 1, 112, 32},    {113, 33, 112, 32}, {225, 500, 112, 32},
+                                       {7, 97, 3, 5},      {5, 31, 0, 0},      {9, 480, 4, 32},
+                                       {257, 97, 112, 32}, {399, 500, 256, 32}};
     static unsigned char times[ROWS_MAX][OUT_MAX];
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (unsigned run = 0; run < 6; run++) {
@@ -294,7 +317,8 @@ START_TEST(sizes_that_just_fit_or_have_no_input_are_the_backend_s_to_judge)
 END_TEST
 
 SUITE("linear_blocks", rows_are_cut_evenly_and_blocks_of_the_same_rows_follow_each_other,
-      no_block_is_empty, a_backend_without_units_gives_each_member_a_share_of_whole_vectors,
+      members_share_rows_of_which_each_has_enough, no_block_is_empty,
+      a_backend_without_units_gives_each_member_a_share_of_whole_vectors,
       each_member_is_given_four_blocks_of_neighbouring_columns,
       each_part_of_the_columns_is_cut_alike, parts_that_are_not_whole_units_are_cut_as_one,
       every_number_of_the_result_is_in_exactly_one_block,
