@@ -50,6 +50,7 @@ static void enter_locked(struct conns *conns, struct conn *conn, enum conn_state
     struct conn_list *list = &conns->lists[state];
     uint64_t limit_ns = conns->limit_ns[state];
     conn->state = state;
+    conn->spared = false;
     conn->since_ns = clock_now_ns();
     conn->deadline_ns = limit_ns > 0 ? conn->since_ns + limit_ns : UINT64_MAX;
     conn->prev = list->last;
@@ -63,14 +64,24 @@ static void enter_locked(struct conns *conns, struct conn *conn, enum conn_state
     }
 }
 
-/* A request that has arrived on an idle connection, and that the I/O thread is about to read, gives
- * it one more round. */
-static bool spare_locked(struct conns *conns, struct conn *conn)
+/* The I/O thread, not the client, is what the connection waits for: bytes have arrived that it has
+ * not read, or the client has taken what was sent and the rest is not sent. */
+static bool has_work(const struct conn *conn)
 {
-    if (conn->state != CONN_IDLE || !sockets_unread(conn->fd))
+    return conn->state == CONN_REPLY ? sockets_takes_more(conn->fd) : sockets_unread(conn->fd);
+}
+
+/* Time that the server itself has spent is not the client's: a connection whose I/O thread has work
+ * gets one more round, and so does one whose deadline passed while the process stood still. Only
+ * one, because the bytes of a client that sends a few at a time may lie unread by chance. */
+static bool spare_locked(struct conns *conns, struct conn *conn, uint64_t now_ns)
+{
+    const bool is_late = now_ns >= conn->deadline_ns + (uint64_t)CONNS_LATE_MS * CLOCK_NS_PER_MS;
+    if (conn->state == CONN_OVERDUE || conn->spared || (!is_late && !has_work(conn)))
         return false;
     unlink_locked(conns, conn);
-    enter_locked(conns, conn, CONN_IDLE);
+    enter_locked(conns, conn, conn->state);
+    conn->spared = true;
     return true;
 }
 
@@ -200,7 +211,7 @@ uint64_t conns_sweep(struct conns *conns, uint64_t now_ns)
         if (conns->limit_ns[state] == 0)
             continue;
         while (list->first != NULL && list->first->deadline_ns <= now_ns)
-            if (!spare_locked(conns, list->first))
+            if (!spare_locked(conns, list->first, now_ns))
                 expire_locked(conns, list->first);
         if (list->first != NULL && list->first->deadline_ns < next_ns)
             next_ns = list->first->deadline_ns;
@@ -224,6 +235,15 @@ void conns_drain(struct conns *conns)
     pthread_mutex_unlock(&conns->lock);
 }
 
+/* Nothing has come on a new connection; with handshakes, nothing that is still to be read. */
+static bool is_silent_locked(const struct conns *conns, struct conn *conn)
+{
+    if (conns->has_handshakes)
+        return !sockets_unread(conn->fd);
+    conn->has_sent = sockets_traffic(conn->fd).received > 0;
+    return !conn->has_sent;
+}
+
 /* Called with the lock held: the oldest new connection on which nothing has come, though it had the
  * time; with handshakes, on which no request has come. */
 static struct conn *find_silent_locked(struct conns *conns)
@@ -235,18 +255,27 @@ static struct conn *find_silent_locked(struct conns *conns)
             continue;
         if (now_ns < conn->since_ns + (uint64_t)SILENT_MS * CLOCK_NS_PER_MS)
             return NULL;
-        if (conns->has_handshakes || sockets_traffic(conn->fd).received == 0)
+        if (is_silent_locked(conns, conn))
             return conn;
-        conn->has_sent = true;
         left--;
     }
+    return NULL;
+}
+
+/* Called with the lock held: the longest idle connection on which no request lies unread. */
+static struct conn *find_idle_locked(const struct conns *conns)
+{
+    struct conn *conn = conns->lists[CONN_IDLE].first;
+    for (int left = ASKED_MAX; conn != NULL && left > 0; left--, conn = conn->next)
+        if (!sockets_unread(conn->fd))
+            return conn;
     return NULL;
 }
 
 void conns_shed(struct conns *conns)
 {
     pthread_mutex_lock(&conns->lock);
-    struct conn *conn = conns->lists[CONN_IDLE].first;
+    struct conn *conn = find_idle_locked(conns);
     if (conn == NULL)
         conn = find_silent_locked(conns);
     if (conn != NULL)
@@ -267,7 +296,7 @@ unsigned conns_count(struct conns *conns)
 static bool is_expected_locked(const struct conns *conns, const struct conn *conn, uint64_t now_ns)
 {
     uint64_t patience_ms = conns->has_handshakes ? CONNS_HANDSHAKE_MS : CONNS_PARTING_MS;
-    if (!conns->has_handshakes && sockets_traffic(conn->fd).received > 0)
+    if (conns->has_handshakes ? sockets_unread(conn->fd) : sockets_traffic(conn->fd).received > 0)
         return true;
     uint64_t since_ns = conn->since_ns;
     if (since_ns < conns->drain_ns)

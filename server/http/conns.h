@@ -18,7 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CONNS_PARTING_MS = 250, CONNS_HANDSHAKE_MS = 1000 };
+/* CONNS_LATE_MS: who looks at a deadline so long after it did not run when it passed. */
+enum { CONNS_PARTING_MS = 250, CONNS_HANDSHAKE_MS = 1000, CONNS_LATE_MS = 1000 };
 
 enum conn_state {
     CONN_NEW,     /* connected; the first request line is not whole */
@@ -37,6 +38,7 @@ struct conn {
     enum conn_state state;
     enum conn_state overdue_in; /* CONN_OVERDUE: the state whose time was up */
     bool has_sent;              /* CONN_NEW: bytes have been seen, as conns_shed found */
+    bool spared;                /* was given one more round of its state */
     uint64_t since_ns, deadline_ns;
     struct conn *prev, *next; /* connections of the same state, oldest first */
 };
@@ -91,7 +93,9 @@ enum conn_state conns_state(struct conns *conns, const struct conn *conn,
                             enum conn_state *overdue_in);
 
 /* Shuts overdue connections; those that were receiving can still be answered (only their receiving
- * side is shut). Returns the time of the next sweep. */
+ * side is shut). One more round have those for whom the server itself was too slow: it has not read
+ * what arrived, not sent on what the client has room for, or did not run when their time was up.
+ * Returns the time of the next sweep. */
 uint64_t conns_sweep(struct conns *conns, uint64_t now_ns);
 
 /* From now on an idle connection is shut when it has been silent for CONNS_PARTING_MS: a client
@@ -99,8 +103,8 @@ uint64_t conns_sweep(struct conns *conns, uint64_t now_ns);
 void conns_drain(struct conns *conns);
 
 /* Shuts the connection that has been idle the longest, else the oldest new one that has sent
- * nothing for a while, if there is one. It asks a bounded number of sockets, and none of them again
- * that has sent something: the next call goes on behind those. */
+ * nothing for a while, if there is one; none on which bytes lie unread. It asks a bounded number of
+ * sockets, and no new one again that has sent something: the next call goes on behind those. */
 void conns_shed(struct conns *conns);
 
 /* Number of connections, with those that are arriving, so that a limit holds for them, too. */
@@ -109,7 +113,8 @@ unsigned conns_count(struct conns *conns);
 /* The number of connections that are arriving, hold a request, are CONN_PARTING, or are new with
  * some bytes arrived. While draining also idle and new ones that have been silent for less than
  * CONNS_PARTING_MS: their request may be on its way. Bytes of a handshake are no request, so with
- * has_handshakes a new connection counts for CONNS_HANDSHAKE_MS while draining, and else not. */
+ * has_handshakes a new connection counts for CONNS_HANDSHAKE_MS while draining, and else only while
+ * bytes lie unread. */
 unsigned conns_busy(struct conns *conns);
 
 #endif

@@ -249,6 +249,16 @@ static void discard(struct edge *edge, struct lingerer *lingerer)
     pthread_mutex_unlock(&edge->lock);
 }
 
+/* Time for which the process stood still is not the client's (conns.c): its bytes would be answered
+ * by a reset, though there was nobody to drop them. */
+static uint64_t farewell_end(struct lingerer *lingerer, uint64_t limit_ns, uint64_t now_ns)
+{
+    const uint64_t late_ns = (uint64_t)(LINGER_MS + CONNS_LATE_MS) * CLOCK_NS_PER_MS;
+    if (now_ns >= lingerer->since_ns + late_ns)
+        lingerer->since_ns = now_ns;
+    return lingerer->since_ns + limit_ns;
+}
+
 static uint64_t end_farewells(struct edge *edge, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
@@ -257,7 +267,7 @@ static uint64_t end_farewells(struct edge *edge, uint64_t now_ns)
     uint64_t limit_ns = (uint64_t)(crowded ? CROWDED_MS : LINGER_MS) * CLOCK_NS_PER_MS;
     for (int i = 0; edge->linger_count > 0 && i < LINGERERS_MAX; i++) {
         struct lingerer *lingerer = &edge->lingerers[i];
-        uint64_t deadline_ns = lingerer->since_ns + limit_ns;
+        uint64_t deadline_ns = farewell_end(lingerer, limit_ns, now_ns);
         if (lingerer->fd >= 0 && deadline_ns <= now_ns)
             part_locked(edge, lingerer);
         else if (lingerer->fd >= 0 && deadline_ns < next_ns)

@@ -110,6 +110,12 @@ bool sockets_unread(int fd)
     return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
+bool sockets_takes_more(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
+    return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents == POLLOUT;
+}
+
 /* An older kernel fills in less of the struct. What arrives between the two calls is among the
  * unread alone: so both are asked again until the unread are as many as before. */
 struct sockets_traffic sockets_traffic(int fd)

@@ -23,6 +23,9 @@ void sockets_stop_arrivals(int listen_fd);
 /* True if there are received bytes that have not been read yet. */
 bool sockets_unread(int fd);
 
+/* True if the kernel would take more bytes to send. */
+bool sockets_takes_more(int fd);
+
 /* True if the peer has closed its side, or the connection has failed. */
 bool sockets_peer_gone(int fd);
 

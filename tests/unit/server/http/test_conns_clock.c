@@ -24,8 +24,8 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 
 static const uint64_t ms = CLOCK_NS_PER_MS;
 static const unsigned limit_ms[CONN_STATES] = {
-    [CONN_NEW] = 400,  [CONN_IDLE] = 100,   [CONN_HEAD] = 200,
-    [CONN_BODY] = 300, [CONN_PARTING] = 50, [CONN_OVERDUE] = 10};
+    [CONN_NEW] = 400,    [CONN_IDLE] = 100,  [CONN_HEAD] = 200,  [CONN_BODY] = 300,
+    [CONN_PARTING] = 50, [CONN_REPLY] = 500, [CONN_OVERDUE] = 10};
 
 /* The sides that are shut: 'r' ours for receiving, 'w' for sending. */
 static const char *shut_sides(const struct bench *bench, int i)
@@ -69,6 +69,118 @@ START_TEST(each_state_has_its_deadline_and_its_end)
         ck_assert_uint_eq(bench.conn[0].deadline_ns, UINT64_MAX);
         bench_close(&bench);
     }
+}
+END_TEST
+
+/* conn[1] alone has a deadline, after which it is still in the state: it has one more round, and at
+ * the end of that no other. */
+static void expect_one_round_more(struct bench *bench, uint64_t late_ns)
+{
+    const enum conn_state state = state_of(bench, 1);
+    now_ns = bench->conn[1].deadline_ns + late_ns;
+    const uint64_t end_ns = now_ns + limit_ms[state] * ms;
+    ck_assert_uint_eq(conns_sweep(&bench->conns, now_ns), end_ns);
+    ck_assert_int_eq(state_of(bench, 1), state);
+    now_ns = end_ns + late_ns;
+    conns_sweep(&bench->conns, now_ns);
+    ck_assert_int_eq(state_of(bench, 1), CONN_OVERDUE);
+}
+
+static void bench_open_in(struct bench *bench, enum conn_state state)
+{
+    bench_open(bench, limit_ms);
+    for (int k = 0; k < PAIRS; k++)
+        ck_assert(conns_move(&bench->conns, &bench->conn[k], CONN_HELD));
+    ck_assert(conns_move(&bench->conns, &bench->conn[1], state));
+}
+
+static const enum conn_state timed[] = {CONN_NEW,  CONN_IDLE,  CONN_HEAD,
+                                        CONN_BODY, CONN_REPLY, CONN_PARTING};
+enum { TIMED = sizeof timed / sizeof timed[0] };
+
+/* What arrived lies unread; what left has been taken, and the rest was not sent. */
+START_TEST(a_connection_whose_io_thread_has_work_gets_one_more_round_of_any_state)
+{
+    for (int i = 0; i < TIMED; i++) {
+        struct bench bench;
+        bench_open_in(&bench, timed[i]);
+        if (timed[i] != CONN_REPLY)
+            tcp_pair_say(&bench.pair[1], "G");
+        expect_one_round_more(&bench, 0);
+        bench_close(&bench);
+    }
+}
+END_TEST
+
+START_TEST(a_connection_gets_one_more_round_of_any_state_if_the_process_stood_still)
+{
+    for (int i = 0; i < TIMED; i++) {
+        struct bench bench;
+        bench_open_in(&bench, timed[i]);
+        expect_one_round_more(&bench, 1000 * ms);
+        bench_close(&bench);
+    }
+}
+END_TEST
+
+START_TEST(a_client_that_does_not_read_its_reply_gets_no_other_round)
+{
+    static const char bytes[65536];
+    struct bench bench;
+    bench_open_in(&bench, CONN_REPLY);
+    while (send(bench.pair[1].ours, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        continue;
+    now_ns = bench.conn[1].deadline_ns;
+    conns_sweep(&bench.conns, now_ns);
+    ck_assert_int_eq(state_of(&bench, 1), CONN_OVERDUE);
+    bench_close(&bench);
+}
+END_TEST
+
+/* A state that is entered again has its own round. */
+START_TEST(a_round_more_is_of_one_state)
+{
+    struct bench bench;
+    bench_open_in(&bench, CONN_IDLE);
+    tcp_pair_say(&bench.pair[1], "G");
+    for (int i = 0; i < 3; i++) {
+        ck_assert(conns_move(&bench.conns, &bench.conn[1], CONN_IDLE));
+        now_ns = bench.conn[1].deadline_ns;
+        conns_sweep(&bench.conns, now_ns);
+        ck_assert_int_eq(state_of(&bench, 1), CONN_IDLE);
+    }
+    bench_close(&bench);
+}
+END_TEST
+
+START_TEST(a_connection_with_a_request_unread_is_not_shed)
+{
+    for (int i = 0; i < 2; i++) {
+        struct bench bench;
+        bench_open_in(&bench, i == 0 ? CONN_IDLE : CONN_NEW);
+        bench.conns.has_handshakes = true;
+        tcp_pair_say(&bench.pair[1], "G");
+        now_ns += 100 * ms;
+        conns_shed(&bench.conns);
+        ck_assert_int_eq(state_of(&bench, 1), i == 0 ? CONN_IDLE : CONN_NEW);
+        ck_assert(conns_move(&bench.conns, &bench.conn[2], CONN_IDLE));
+        conns_shed(&bench.conns);
+        ck_assert_int_eq(state_of(&bench, 2), CONN_OVERDUE);
+        bench_close(&bench);
+    }
+}
+END_TEST
+
+START_TEST(a_stop_waits_for_what_came_during_a_handshake_and_is_unread)
+{
+    struct bench bench;
+    bench_open_in(&bench, CONN_NEW);
+    bench.conns.has_handshakes = true;
+    const unsigned held = PAIRS - 1;
+    ck_assert_uint_eq(conns_busy(&bench.conns), held);
+    tcp_pair_say(&bench.pair[1], "G");
+    ck_assert_uint_eq(conns_busy(&bench.conns), held + 1);
+    bench_close(&bench);
 }
 END_TEST
 
@@ -271,6 +383,11 @@ END_TEST
 
 SUITE("conns_clock", a_socket_that_was_closed_before_it_was_a_connection_counts_no_longer,
       any_number_of_sockets_may_wait_to_become_connections, conns_init_fails_without_a_descriptor,
+      a_connection_whose_io_thread_has_work_gets_one_more_round_of_any_state,
+      a_connection_gets_one_more_round_of_any_state_if_the_process_stood_still,
+      a_client_that_does_not_read_its_reply_gets_no_other_round, a_round_more_is_of_one_state,
+      a_connection_with_a_request_unread_is_not_shed,
+      a_stop_waits_for_what_came_during_a_handshake_and_is_unread,
       each_state_has_its_deadline_and_its_end, the_sweeper_comes_back_for_the_nearest_deadline,
       a_new_connection_is_shed_after_its_time_to_speak,
       a_silent_connection_is_found_behind_any_number_of_others,

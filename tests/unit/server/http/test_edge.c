@@ -179,6 +179,24 @@ START_TEST(a_farewell_ends_our_side_and_takes_ten_seconds)
 }
 END_TEST
 
+START_TEST(a_farewell_begins_again_if_the_process_stood_still)
+{
+    struct bench bench;
+    bench_open(&bench, 10);
+    uint64_t start_ns = atomic_load(&now_ns);
+    struct tcp_pair pair = farewell(&bench);
+    atomic_store(&now_ns, start_ns + 11000 * ms);
+    await_turn(&bench);
+    ck_assert(is_read(&pair, true));
+    look_at(&bench, start_ns + 21000 * ms - 1);
+    ck_assert(is_read(&pair, true));
+    look_at(&bench, start_ns + 21000 * ms);
+    ck_assert(!is_read(&pair, false));
+    close(pair.theirs);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(a_farewell_ends_when_the_client_closes)
 {
     struct bench bench;
@@ -404,7 +422,8 @@ START_TEST(edge_holds_a_client_until_there_is_room)
 END_TEST
 
 SUITE("edge", edge_holds_a_client_until_there_is_room,
-      a_farewell_ends_our_side_and_takes_ten_seconds, a_farewell_ends_when_the_client_closes,
+      a_farewell_ends_our_side_and_takes_ten_seconds,
+      a_farewell_begins_again_if_the_process_stood_still, a_farewell_ends_when_the_client_closes,
       farewells_are_short_in_a_crowd, the_oldest_farewell_makes_room_for_one_too_many,
       an_edge_that_rests_does_not_watch_its_listener, beyond_its_limit_the_edge_rests,
       edge_counts_an_accepted_client_before_its_io_thread_sees_it,

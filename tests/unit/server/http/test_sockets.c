@@ -146,6 +146,19 @@ START_TEST(sockets_see_unread_bytes_and_what_tcp_has_carried)
 }
 END_TEST
 
+START_TEST(sockets_take_more_while_the_peer_reads)
+{
+    static const char bytes[65536];
+    struct tcp_pair pair = tcp_pair_open();
+    ck_assert(sockets_takes_more(pair.ours));
+    while (send(pair.ours, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        continue;
+    ck_assert(!sockets_takes_more(pair.ours));
+    ck_assert(!sockets_takes_more(-1));
+    tcp_pair_close(&pair);
+}
+END_TEST
+
 static void *say_much(void *pair)
 {
     for (int i = 0; i < BYTES_SAID; i++)
@@ -403,7 +416,7 @@ SUITE("sockets", sockets_take_every_port_there_is,
       sockets_listen_where_a_connection_has_just_ended, sockets_listen_on_a_free_port_and_tell_it,
       sockets_listen_on_the_same_port_of_ipv6, sockets_say_why_they_cannot_listen,
       sockets_let_no_new_connection_in_but_keep_those_that_knocked,
-      sockets_see_unread_bytes_and_what_tcp_has_carried,
+      sockets_see_unread_bytes_and_what_tcp_has_carried, sockets_take_more_while_the_peer_reads,
       sockets_take_no_byte_that_arrives_meanwhile_for_one_that_was_read,
       sockets_tell_a_peer_that_has_said_all_from_one_that_left, sockets_know_a_broken_connection,
       sockets_send_the_beginning_in_order_and_no_more_than_fits,
