@@ -313,12 +313,14 @@ static enum http_next judge_head(struct service *service, struct request *reques
     const bool changes = route_changes_state(route);
     if (changes && guard_check(request))
         return reply_problem(request);
-    /* A route that changes something refuses options that it does not take. */
+    /* A route that changes something or predicts refuses options that it does not take. A
+     * prediction takes them where its body need not be JSON. */
     struct named_options options = {.request = request};
-    const bool has_options = route->protocol != NULL || route->says.option != NULL;
+    const bool predicts = route->protocol != NULL;
+    const bool has_options = (predicts && route->says.takes == NULL) || route->says.option != NULL;
     if (has_options)
         http_query_each(exchange, refuse_second, &options);
-    else if (changes)
+    else if (changes || predicts)
         http_query_each(exchange, refuse_option, request);
     if (request->err.code != ERR_OK || (route->head != NULL && route->head(service, request)))
         return reply_problem(request);

@@ -171,7 +171,17 @@ static enum err_code parse_json(const struct service *service, struct request *r
     return advise_charset(&request->err);
 }
 
-/* A call that cannot be read is looked at once more: it may be text-embeddings-inference's. */
+static void refuse_beside(void *context, const char *name, const char *value)
+{
+    struct request *request = context;
+    (void)value;
+    if (request->err.code == ERR_OK)
+        err_set(&request->err, ERR_UNUSABLE,
+                "?%.32s: this call has its options in the JSON body, not in the query", name);
+}
+
+/* A call that cannot be read is looked at once more: it may be text-embeddings-inference's, which
+ * knows no options in a query. */
 static enum err_code parse_json_of_any(struct service *service, struct request *request)
 {
     const struct predict_call *call = &request->call;
@@ -181,7 +191,9 @@ static enum err_code parse_json_of_any(struct service *service, struct request *
         return request->err.code;
     request->protocol = &protocol_tei_predict;
     request->err = (struct err){0};
-    if (claim_reading(service, request, request->protocol->parse_bytes(request)))
+    http_query_each(request->exchange, refuse_beside, request);
+    if (request->err.code != ERR_OK ||
+        claim_reading(service, request, request->protocol->parse_bytes(request)))
         return request->err.code;
     return request->protocol->parse(request);
 }

@@ -181,6 +181,19 @@ static enum err_code read_size(struct request *request, const struct json_t *ten
     return ERR_OK;
 }
 
+/* Row `index` of the data: an element, or of shape [rows, 1] the one element of a list. */
+static enum err_code find_element(struct request *request, const struct json_t *data,
+                                  unsigned index, const char *where, const struct json_t **out)
+{
+    const struct json_t *value = doc_array_item(data, index);
+    const size_t count = doc_array_count(value);
+    *out = texts_is_array(value) ? doc_array_item(value, 0) : value;
+    if (texts_is_array(value) && count != 1)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: expected one element, found a list of %zu",
+                       where, count);
+    return ERR_OK;
+}
+
 /* `text` and `image` make the items, `text_pair` completes them. */
 static enum err_code read_tensor(struct request *request, const struct json_t *tensor,
                                  const char *name)
@@ -211,9 +224,10 @@ static enum err_code read_tensor(struct request *request, const struct json_t *t
         return request->err.code;
     for (unsigned i = 0; i < rows; i++) {
         struct engine_source source = {.kind = is_image ? ENGINE_IMAGE : ENGINE_TEXT};
-        const struct json_t *value = doc_array_item(data, i);
+        const struct json_t *value = NULL;
         snprintf(where, sizeof where, "%s[%u]", name, i);
-        value = texts_is_array(value) ? doc_array_item(value, 0) : value;
+        if (!is_binary && find_element(request, data, i, where, &value))
+            return request->err.code;
         if (is_binary ? read_binary(request, where, &left, &source)
                       : (is_image ? texts_image : texts_source)(request, value, where, &source))
             return request->err.code;

@@ -34,8 +34,9 @@ static enum err_code read_instance(struct request *request, const struct json_t 
                                    const char *where, struct engine_source *out)
 {
     const struct json_t *image = doc_member(value, "image"), *pair = doc_member(value, "text_pair");
-    image = doc_member(image != NULL ? image : value, "b64");
-    if (image != NULL && doc_object_count(value) == 1)
+    const struct json_t *file = image != NULL ? image : value;
+    image = doc_member(file, "b64");
+    if (image != NULL && doc_object_count(value) == 1 && doc_object_count(file) == 1)
         return texts_image(request, image, where, out);
     if (doc_object_count(value) == 0)
         return texts_source(request, value, where, out);

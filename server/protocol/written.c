@@ -61,7 +61,8 @@ static enum err_code check_neutral(struct request *request, const struct json_t 
     struct err other_type = {0};
     double number = NAN;
     bool flag = false;
-    if (value == NULL || (texts_is_array(value) && doc_array_count(value) == 0))
+    const bool is_empty = texts_is_array(value) && doc_array_count(value) == 0;
+    if (value == NULL || (is_empty && isnan(neutral->value)))
         return ERR_OK;
     if (!doc_as_number(value, &number) &&
         doc_get_bool(object, "$", neutral->name, &flag, &other_type) == ERR_OK)

@@ -1,5 +1,6 @@
 /* Answers to a good POST /predict, over a real socket: every way to send an input, the options, ids
  * and context, several inputs at once. */
+#include "server/api/route.h"
 #include "tests/support/contract.h"
 
 #include "engine/base/doc.h"
@@ -209,6 +210,52 @@ START_TEST(a_route_without_options_refuses_a_query)
 }
 END_TEST
 
+/* The pattern with names of no meaning in it, and a query behind. */
+static char *path_of(const char *pattern, const char *query)
+{
+    char path[256];
+    size_t len = 0;
+    for (const char *at = pattern; *at != '\0'; at++) {
+        ck_assert_uint_lt(len, sizeof path - 1);
+        path[len++] = *at == '{' ? 'x' : *at;
+        if (*at == '{')
+            at = strchr(at, '}');
+    }
+    path[len] = '\0';
+    return contract_format("%s%s", path, query);
+}
+
+START_TEST(no_post_ignores_an_option_of_its_query)
+{
+    static const char json[] = "Content-Type: application/json\r\n";
+    unsigned asked = 0;
+    for (unsigned i = 0; i < route_count; i++) {
+        if (route_table[i].method != HTTP_POST)
+            continue;
+        char *path = path_of(route_table[i].pattern, "?num_beems=1");
+        struct reply reply =
+            contract_ask(contract_port(), "POST", path, json, "{\"inputs\":\"a\"}");
+        ck_assert_msg(reply.answer.status == 422 && strstr(reply.answer.body, "?num_beems") != NULL,
+                      "%s: %u %s", path, reply.answer.status, reply.answer.body);
+        reply_free(&reply);
+        free(path);
+        asked++;
+    }
+    ck_assert_uint_gt(asked, 20);
+}
+END_TEST
+
+/* On POST /predict an option in the query counts, but such a call knows none there. */
+START_TEST(a_call_of_another_server_refuses_options_in_the_query)
+{
+    struct reply reply = contract_ask(contract_port(), "POST", "/predict?model=wafer-vit",
+                                      "Content-Type: application/json\r\n", "{\"inputs\":\"a\"}");
+    reply_expect_problem(&reply, 422, "unusable",
+                         "?model: this call has its options in the JSON body, not in the query");
+    reply_free(&reply);
+}
+END_TEST
+
 START_TEST(a_data_url_prefix_is_accepted)
 {
     static const char *const prefixes[] = {"data:image/png;base64,", "data:image/jpeg;base64,"};
@@ -404,18 +451,17 @@ START_TEST(one_connection_carries_many_requests)
 }
 END_TEST
 
-CONTRACT_SUITE("contract_predict", options, an_image_is_answered, a_text_is_answered,
-               a_form_type_and_no_type_are_read_as_json,
-               a_raw_image_is_answered_with_options_from_the_query,
-               a_raw_text_is_answered_with_options_from_the_query,
-               options_beside_a_json_body_are_obeyed_or_refused,
-               an_option_that_is_there_twice_is_refused, a_route_without_options_refuses_a_query,
-               a_data_url_prefix_is_accepted, top_k_counts_and_is_clamped,
-               all_scores_of_a_softmax_sum_to_one, context_comes_back_as_it_was_sent,
-               a_text_longer_than_the_model_is_truncated_and_says_so, a_nul_in_a_text_is_removed,
-               an_id_is_the_members_or_the_headers_and_returned_in_both,
-               without_an_id_each_reply_has_one_of_its_own,
-               an_id_that_no_header_can_hold_is_returned_in_the_body,
-               predict_answers_inputs_in_order_and_one_bad_input_alone_fails,
-               an_input_scores_the_same_alone_and_among_others,
-               one_connection_carries_many_requests)
+CONTRACT_SUITE(
+    "contract_predict", options, an_image_is_answered, a_text_is_answered,
+    a_form_type_and_no_type_are_read_as_json, a_raw_image_is_answered_with_options_from_the_query,
+    a_raw_text_is_answered_with_options_from_the_query,
+    options_beside_a_json_body_are_obeyed_or_refused, an_option_that_is_there_twice_is_refused,
+    a_route_without_options_refuses_a_query, no_post_ignores_an_option_of_its_query,
+    a_call_of_another_server_refuses_options_in_the_query, a_data_url_prefix_is_accepted,
+    top_k_counts_and_is_clamped, all_scores_of_a_softmax_sum_to_one,
+    context_comes_back_as_it_was_sent, a_text_longer_than_the_model_is_truncated_and_says_so,
+    a_nul_in_a_text_is_removed, an_id_is_the_members_or_the_headers_and_returned_in_both,
+    without_an_id_each_reply_has_one_of_its_own,
+    an_id_that_no_header_can_hold_is_returned_in_the_body,
+    predict_answers_inputs_in_order_and_one_bad_input_alone_fails,
+    an_input_scores_the_same_alone_and_among_others, one_connection_carries_many_requests)

@@ -529,6 +529,8 @@ START_TEST(written_texts_refuse_by_name_what_would_change_them)
          "temperature" SAMPLED},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"temperature\":\"1\"}}",
          "temperature" SAMPLED},
+        {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"temperature\":[]}}",
+         "temperature" SAMPLED},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"top_k\":5}}", "top_k" SAMPLED},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"best_of\":2}}", "best_of" SAMPLED},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"repetition_penalty\":1.1}}",
