@@ -51,6 +51,7 @@ static const struct {
     {{"prompt_lookup_num_tokens", NAN}, beams},
     {{"assistant_early_exit", NAN}, beams},
     {{"low_memory", 0}, beams},
+    {{"is_assistant", 0}, stop},
     {{"repetition_penalty", 1}, scores},
     {{"encoder_repetition_penalty", 1}, scores},
     {{"encoder_no_repeat_ngram_size", 0}, scores},
@@ -486,21 +487,50 @@ static const struct family_tokens *find_family(const struct json_t *config)
     return NULL;
 }
 
+/* Members of config.json that count as changes of it (PretrainedConfig's
+ * _get_global_generation_defaults), each with its default. */
+static const struct member counted[] = {
+    {"max_length", DEFAULT_LENGTH},
+    {"min_length", 0},
+    {"do_sample", 0},
+    {"early_stopping", 0},
+    {"num_beams", 1},
+    {"temperature", 1},
+    {"top_k", 50},
+    {"top_p", 1},
+    {"typical_p", 1},
+    {"repetition_penalty", 1},
+    {"length_penalty", 1},
+    {"no_repeat_ngram_size", 0},
+    {"encoder_no_repeat_ngram_size", 0},
+    {"bad_words_ids", NAN},
+    {"num_return_sequences", 1},
+    {"output_scores", 0},
+    {"return_dict_in_generate", 0},
+    {"forced_bos_token_id", NAN},
+    {"forced_eos_token_id", NAN},
+    {"remove_invalid_values", 0},
+    {"exponential_decay_length_penalty", NAN},
+    {"suppress_tokens", NAN},
+    {"begin_suppress_tokens", NAN},
+    {"num_beam_groups", 1},
+    {"diversity_penalty", 0},
+};
+
 /* True if config.json goes before a generation_config.json that was made of it: one of its own
- * members is not the default (GenerationMixin._prepare_generation_config). */
+ * members is not the default of its class (GenerationMixin._prepare_generation_config). */
 static bool overrides(const struct json_t *config, const struct json_t *file)
 {
-    static const char *const tokens[] = {"bos_token_id",   "decoder_start_token_id",
-                                         "eos_token_id",   "max_new_tokens",
-                                         "min_new_tokens", "renormalize_logits"};
     static const struct member made = {"_from_model_config", 0};
+    const struct json_t *decoder = doc_member(config, "decoder");
+    const struct family_tokens *family = find_family(decoder != NULL ? decoder : config);
+    const struct member last = {"forced_eos_token_id", family != NULL ? family->last : -1};
     if (is_neutral(file, &made))
         return false;
-    for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++) {
-        bool is_listed = true; /* PretrainedConfig._get_global_generation_defaults */
-        for (size_t t = 0; t < sizeof tokens / sizeof *tokens; t++)
-            is_listed = is_listed && strcmp(obeyed[i].name, tokens[t]) != 0;
-        if (is_listed && !is_neutral(config, &obeyed[i]))
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+        const bool is_of_class =
+            strcmp(counted[i].name, last.name) == 0 && is_neutral(config, &last);
+        if (!is_of_class && !is_neutral(config, &counted[i]))
             return true;
     }
     return false;

@@ -341,6 +341,16 @@ START_TEST(generation_config_of_config_json_gives_way_to_it)
     write_file("config.json", "{\"model_type\": \"bart\", \"num_beams\": 5}");
     ck_assert(!generation_config_read(&config, dir.path, &model, &arena, &err));
     ck_assert_uint_eq(config.beams, 5);
+    /* The default of its class counts as one, and a member that is obeyed nowhere as a change. */
+    write_file("config.json", "{\"model_type\": \"bart\", \"forced_eos_token_id\": 2}");
+    ck_assert(!generation_config_read(&config, dir.path, &model, &arena, &err));
+    ck_assert_uint_eq(config.beams, 3);
+    write_file("config.json", "{\"model_type\": \"bart\", \"forced_eos_token_id\": 1}");
+    ck_assert(!generation_config_read(&config, dir.path, &model, &arena, &err));
+    ck_assert_uint_eq(config.beams, 1);
+    write_file("config.json", "{\"model_type\": \"bart\", \"temperature\": 0.5}");
+    ck_assert(!generation_config_read(&config, dir.path, &model, &arena, &err));
+    ck_assert_uint_eq(config.beams, 1);
     arena_deinit(&arena);
     tempdir_close(&dir);
 }
