@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,8 +14,55 @@ static enum err_code failed(const struct replacement *file, const char *what, st
     return err_set(err, ERR_IO, "%s: cannot be %s: %s", file->path, what, strerror(errno));
 }
 
+/* A rename would put a file into the place of a device, a FIFO or a socket, also of one that a link
+ * names (/dev/stdout). */
+static enum err_code check_target(const struct replacement *file, struct err *err)
+{
+    struct stat status;
+    if (stat(file->path, &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))
+        return ERR_OK;
+    return err_set(err, ERR_IO, "%s: is a %s; only a regular file can be replaced", file->path,
+                   S_ISFIFO(status.st_mode)   ? "FIFO"
+                   : S_ISSOCK(status.st_mode) ? "socket"
+                                              : "device");
+}
+
+/* The lock is the writer's until the name is PATH. Whoever opened the file before that finds out
+ * that it is not PATH.partial any more. A file system without locks has none. */
+static enum err_code take_partial(struct replacement *file, const struct stat *ours,
+                                  struct err *err)
+{
+    struct stat named;
+    const bool is_locked = flock(file->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    const bool is_known = is_locked && lstat(file->partial, &named) == 0;
+    if (is_locked && !is_known && errno != ENOENT)
+        return failed(file, "written", err);
+    if (!is_known || named.st_dev != ours->st_dev || named.st_ino != ours->st_ino)
+        return err_set(err, ERR_CONFLICT, "%s: another process is writing it", file->path);
+    return ftruncate(file->fd, 0) == 0 ? ERR_OK : failed(file, "written", err);
+}
+
 /* O_NOFOLLOW: a symbolic link of that name is not an unfinished write. O_NONBLOCK: neither is a
  * FIFO, and opening it must not wait for a reader. */
+static enum err_code open_partial(struct replacement *file, struct err *err)
+{
+    file->fd = open(file->partial, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    struct stat status;
+    if (file->fd < 0)
+        return failed(file, "written", err);
+    if (fstat(file->fd, &status) != 0)
+        failed(file, "written", err);
+    else if (S_ISREG(status.st_mode))
+        take_partial(file, &status, err);
+    else {
+        errno = ENXIO; /* another program's FIFO, which has a reader: it stays */
+        return failed(file, "written", err);
+    }
+    if (err->code == ERR_IO)
+        unlink(file->partial);
+    return err->code;
+}
+
 enum err_code replace_open(struct replacement *file, const char *path, struct err *err)
 {
     static const char suffix[] = ".partial";
@@ -26,17 +74,8 @@ enum err_code replace_open(struct replacement *file, const char *path, struct er
     memcpy(file->path, path, len + 1);
     memcpy(file->partial, path, len);
     memcpy(file->partial + len, suffix, sizeof suffix);
-    file->fd = open(file->partial,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    struct stat status;
-    const bool is_known = file->fd >= 0 && fstat(file->fd, &status) == 0;
-    if (is_known && S_ISREG(status.st_mode))
+    if (check_target(file, err) == ERR_OK && open_partial(file, err) == ERR_OK)
         return ERR_OK;
-    if (is_known)
-        errno = ENXIO; /* another program's FIFO, which has a reader: it stays */
-    failed(file, "written", err);
-    if (file->fd >= 0 && !is_known)
-        unlink(file->partial);
     if (file->fd >= 0)
         close(file->fd);
     file->fd = -1;
@@ -79,28 +118,26 @@ static enum err_code sync_folder(const struct replacement *file, struct err *err
     return err->code;
 }
 
+/* It is closed last: until then nobody else can lock it. */
 enum err_code replace_commit(struct replacement *file, struct err *err)
 {
-    bool synced = fsync(file->fd) == 0;
-    if (!synced)
+    if (fsync(file->fd) != 0)
         failed(file, "made durable", err);
-    if (close(file->fd) != 0 && synced)
-        failed(file, "written", err);
-    file->fd = -1;
-    if (err->code == ERR_OK && rename(file->partial, file->path) != 0)
+    else if (rename(file->partial, file->path) != 0)
         failed(file, "replaced", err);
-    if (err->code == ERR_OK)
-        return sync_folder(file, err);
-    unlink(file->partial);
-    return err->code;
+    if (err->code != ERR_OK)
+        unlink(file->partial);
+    close(file->fd);
+    file->fd = -1;
+    return err->code == ERR_OK ? sync_folder(file, err) : err->code;
 }
 
 void replace_abandon(struct replacement *file)
 {
     if (file->fd < 0)
         return;
-    close(file->fd);
     unlink(file->partial);
+    close(file->fd);
     file->fd = -1;
 }
 

@@ -9,6 +9,8 @@
  *
  * The bytes go to PATH.partial, which is synced and renamed over PATH; then the folder is synced. A
  * kill leaves at most a PATH.partial, which the next write to PATH takes over: they do not pile up.
+ * Two processes do not write one path at once: the second one is refused. What is no regular file,
+ * as /dev/full, is refused, too: it stays what it is.
  *
  * Threads: one writer of a path at a time.
  */
@@ -25,7 +27,7 @@ struct replacement {
     char path[PATH_MAX], partial[PATH_MAX];
 };
 
-/* Errors are ERR_IO and begin with the path. */
+/* Errors are ERR_IO and begin with the path; ERR_CONFLICT while another process writes it. */
 enum err_code replace_open(struct replacement *file, const char *path, struct err *err);
 enum err_code replace_write(struct replacement *file, const void *bytes, size_t len,
                             struct err *err);

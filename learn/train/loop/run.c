@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the source ---- */
 
@@ -574,7 +575,7 @@ static enum err_code restore(struct run *run, struct err *err)
 enum err_code run_open(struct run *out, const struct train_options *options,
                        const struct corpus_progress *progress, struct err *err)
 {
-    *out = (struct run){.options = options, .task = train_task(options)};
+    *out = (struct run){.options = options, .task = train_task(options), .output_fd = -1};
     arena_init(&out->arena);
     out->threads = options->threads > 0 ? options->threads : cpu_quota_threads("");
     if (read_source(out, err) || open_data(out, progress, err) || run_output_open(out, err) ||
@@ -601,7 +602,9 @@ void run_close(struct run *run)
     corpus_close(&run->corpus);
     free(run->history.epochs);
     arena_deinit(&run->arena);
-    *run = (struct run){0};
+    if (run->output_fd >= 0)
+        close(run->output_fd);
+    *run = (struct run){.output_fd = -1};
 }
 
 enum err_code run_shape(struct run *run, unsigned epoch, struct err *err)

@@ -31,6 +31,7 @@ struct run {
                       [2 batch], pair by pair */
     const float **targets; /* [batch] */
     unsigned *groups;      /* [batch] of an embedding's pairs */
+    int output_fd;         /* of --out, locked; -1: none */
     char *state_path;
     char fingerprint[SHA256_HEX_BYTES];
     const char *lines;            /* options and a hash of the inputs, a "key=value" line each */

@@ -11,9 +11,11 @@
 #include "learn/train/checkpoint/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,6 +198,19 @@ static enum err_code look_for_record(struct run *run, struct err *err)
     return err->code;
 }
 
+/* The lock is of the folder, so that no file of it is left there. A file system without locks has
+ * none. */
+static enum err_code lock_output(struct run *run, struct err *err)
+{
+    const char *dir = run->options->out;
+    run->output_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run->output_fd < 0)
+        return err_set(err, ERR_IO, "%s: cannot be opened: %s", dir, strerror(errno));
+    if (flock(run->output_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return err_set(err, ERR_CONFLICT, "%s: another run is writing it", dir);
+    return ERR_OK;
+}
+
 enum err_code run_output_open(struct run *run, struct err *err)
 {
     const char *dir = run->options->out;
@@ -204,6 +219,8 @@ enum err_code run_output_open(struct run *run, struct err *err)
         return err->code;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return err_set(err, ERR_IO, "cannot make %s: %s", dir, strerror(errno));
+    if (lock_output(run, err))
+        return err->code;
     run->state_path = arena_format(&run->arena, "%s/training-state.safetensors", dir);
     if (run->state_path == NULL)
         return err_no_memory(err, strlen(dir));

@@ -8,7 +8,8 @@
 /* Makes the directory and looks at its files; the data must be open. Sets fingerprint, lines and
  * replaced_version; `resumed` and `at` if there is a state; `is_finished` if there is a record of
  * the same run. With --restart state and record are removed. ERR_UNUSABLE if state or record are of
- * a run with other options or data (the error names them), or if a checkpoint has no record. */
+ * a run with other options or data (the error names them), or if a checkpoint has no record.
+ * ERR_CONFLICT while another run has the directory. */
 enum err_code run_output_open(struct run *run, struct err *err);
 
 /* Renames an attnd.json whose version or class codes this run does not write to attnd.json.before.

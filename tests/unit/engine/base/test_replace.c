@@ -157,6 +157,55 @@ START_TEST(replace_does_not_write_through_a_link)
 }
 END_TEST
 
+/* Also behind a link; a rename would put a file there, and root may rename anything. */
+START_TEST(replace_leaves_what_is_no_file_as_it_is)
+{
+    struct fixture fixture;
+    struct stat status;
+    setup(&fixture);
+    ck_assert_int_eq(mkfifo(fixture.path, 0666), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct err err = {0};
+        ck_assert_int_eq(replace_file(fixture.path, "x", 1, &err), ERR_IO);
+        expect_error(&fixture, &err, "is a FIFO; only a regular file can be replaced");
+        ck_assert_int_eq(lstat(fixture.path, &status), 0);
+        ck_assert(i == 0 ? S_ISFIFO(status.st_mode) : S_ISLNK(status.st_mode));
+        ck_assert_int_ne(access(fixture.partial, F_OK), 0);
+        if (i == 0) {
+            char fifo[160];
+            snprintf(fifo, sizeof fifo, "%s/fifo", fixture.dir.path);
+            ck_assert_int_eq(rename(fixture.path, fifo), 0);
+            ck_assert_int_eq(symlink("fifo", fixture.path), 0);
+        }
+    }
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
+/* Two that write into one file would each put the other's bytes under the name. */
+START_TEST(replace_refuses_a_second_writer_until_the_first_has_ended)
+{
+    struct fixture fixture;
+    struct replacement first, second;
+    setup(&fixture);
+    for (unsigned i = 0; i < 2; i++) {
+        struct err err = {0}, refused = {0};
+        ck_assert_int_eq(replace_open(&first, fixture.path, &err), ERR_OK);
+        ck_assert_int_eq(replace_write(&first, "first", 5, &err), ERR_OK);
+        ck_assert_int_eq(replace_open(&second, fixture.path, &refused), ERR_CONFLICT);
+        expect_error(&fixture, &refused, "another process is writing it");
+        if (i == 0)
+            ck_assert_int_eq(replace_commit(&first, &err), ERR_OK);
+        else
+            replace_abandon(&first);
+        expect_content(&fixture, i == 0 ? "first" : "second");
+        put(&fixture, "second");
+        expect_content(&fixture, "second");
+    }
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
 START_TEST(replace_names_a_path_that_cannot_be)
 {
     char path[PATH_MAX + 10];
@@ -304,6 +353,8 @@ SUITE("replace", replace_writes_a_new_file_and_replaces_an_old_one,
       replace_that_is_abandoned_leaves_the_old_file,
       replace_on_a_full_disk_leaves_the_old_file_and_names_it,
       replace_that_cannot_take_the_name_leaves_nothing_behind,
+      replace_leaves_what_is_no_file_as_it_is,
+      replace_refuses_a_second_writer_until_the_first_has_ended,
       replace_does_not_write_through_a_link, replace_names_a_path_that_cannot_be,
       replace_survives_a_kill_at_any_moment,
       replace_says_what_could_not_be_done_and_leaves_the_old_file,

@@ -104,6 +104,24 @@ START_TEST(a_state_without_options_is_taken_up_or_refused_as_it_was)
 }
 END_TEST
 
+/* ---- another run at the same time ---- */
+
+START_TEST(a_directory_is_one_runs_at_a_time)
+{
+    struct run other;
+    char where[160];
+    train_fixture_texts(&f);
+    open_run();
+    other = run;
+    snprintf(where, sizeof where, "%s: ", f.first.path);
+    expect_refused(ERR_CONFLICT, "another run is writing it", where);
+    run_close(&other);
+    open_run();
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
 /* ---- a finished run ---- */
 
 static void finish(void)
@@ -203,7 +221,7 @@ END_TEST
 
 SUITE("run_output", options_that_differ_are_named_as_they_are_typed,
       a_state_of_another_run_says_in_what, a_state_of_other_texts_is_another_runs,
-      a_state_without_options_is_taken_up_or_refused_as_it_was,
+      a_state_without_options_is_taken_up_or_refused_as_it_was, a_directory_is_one_runs_at_a_time,
       a_finished_run_does_nothing_when_it_is_asked_again,
       a_finished_run_is_not_overwritten_by_another,
       a_checkpoint_of_unknown_origin_is_not_overwritten,
