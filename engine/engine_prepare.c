@@ -209,7 +209,9 @@ static enum err_code prepare_text(const struct engine_model *model,
                          out, err);
     if (source->reading.vectors == VECTORS_TOKENS)
         return place_tokens(text.shift, arena, out, err);
-    out->aggregation = (unsigned char)source->reading.aggregation;
+    out->aggregation =
+        (unsigned char)(source->reading.aggregation != AGGREGATION_OWN ? source->reading.aggregation
+                                                                       : stack->spec.aggregation);
     out->keeps_outside = source->reading.keeps_outside;
     if (model->info.task == ENGINE_FILL && source->target_count > 0 &&
         find_targets(pipeline, source, model->info.vocab_size, interrupt, arena, out, err))

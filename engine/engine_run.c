@@ -180,6 +180,7 @@ static void take_spans(const struct engine_model *model, const struct engine_inp
     const size_t numbers = (size_t)engine_rows(model, input) * spec_row_size(spec);
     const struct tagged_tokens tokens = {.labels = spec->labels,
                                          .label_count = spec->label_count,
+                                         .insides = spec->insides,
                                          .temperature = spec->temperature,
                                          .logits = result->rows,
                                          .starts = input->starts,

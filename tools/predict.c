@@ -105,7 +105,7 @@ static enum err_code set_aggregation(const struct cli_option *option, void *targ
     (void)option;
     return aggregation_find(value, strlen(value), aggregation)
                ? ERR_OK
-               : err_set(err, ERR_UNUSABLE, "expected none, simple, first, max or average");
+               : err_set(err, ERR_UNUSABLE, "expected " AGGREGATION_NAMES);
 }
 
 static enum err_code set_question(const struct cli_option *option, void *target, const char *value,
@@ -257,8 +257,8 @@ static const struct cli_option options[] = {
             "Embedding: the model's prompt that is put before each text (default: the model's)."),
     CLI_ROW_OTHER(
         "aggregation", "HOW", set_aggregation,
-        .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
-                "average, as in transformers."),
+        .help = "Tags: how labels of tokens become spans: none, simple, first, max or average, as "
+                "in transformers, or path (default: the model's, else simple)."),
     ROW(vector.dimensions, "dimensions", "N", .min = 1, .max = INT_MAX,
         .help = "Embedding: only the first N numbers of a vector."),
     FLAG(vector.is_scaled, "normalize", "Embedding: scales what is left to length 1."),

@@ -153,8 +153,7 @@ enum err_code codec_check_aggregation(const char *word, size_t len, const char *
 {
     if (aggregation_find(word, len, out))
         return ERR_OK;
-    return err_set(err, ERR_UNUSABLE,
-                   "%s%saggregation: expected none, simple, first, max or average", path,
+    return err_set(err, ERR_UNUSABLE, "%s%saggregation: expected " AGGREGATION_NAMES, path,
                    joint(path));
 }
 

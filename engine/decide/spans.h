@@ -7,6 +7,12 @@
  *     max      or of the token that is surest,
  *     average  or the best mean of their tokens' scores; then words are joined as tokens are
  *
+ * and one way that transformers does not have:
+ *
+ *     path     tokens get the labels of the largest product of scores among all sequences in which
+ *              I-X follows B-X or I-X alone; then they are joined as in simple. So a doubtful token
+ *              within a span neither cuts nor renames it.
+ *
  * A label "B-X" or "I-X" has the tag X; any other label is a tag that continues. A span grows while
  * the tag is the same and the next label is not B-. Its label is that of its first token behind the
  * first "-", its score the mean of its tokens' or words'. Spans with the label "O" are left out
@@ -21,11 +27,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
+
 enum aggregation {
-    AGGREGATION_OWN, /* nothing is asked for: simple */
+    AGGREGATION_OWN, /* nothing is asked for: the model's, as attnd.json says, else simple */
     AGGREGATION_SIMPLE,
     AGGREGATION_NONE,
-    AGGREGATION_FIRST,
+    AGGREGATION_PATH,
+    AGGREGATION_FIRST, /* this and those behind it give words a label */
     AGGREGATION_MAX,
     AGGREGATION_AVERAGE,
     AGGREGATION_COUNT
@@ -33,6 +42,8 @@ enum aggregation {
 
 /* Finds one by its name [len], "simple". False: there is none. */
 bool aggregation_find(const char *name, size_t len, enum aggregation *out);
+const char *aggregation_name(enum aggregation aggregation); /* not AGGREGATION_OWN's */
+#define AGGREGATION_NAMES "none, simple, path, first, max or average"
 
 struct span {
     const char *name;      /* a part of the label's text */
@@ -46,8 +57,9 @@ struct span {
 struct tagged_tokens {
     const char *const *labels; /* [label_count] */
     unsigned label_count;
-    double temperature;  /* logits are divided by it */
-    const float *logits; /* [tokens][label_count], finite */
+    const unsigned *insides; /* [label_count] tag_insides, for path; NULL: none */
+    double temperature;      /* logits are divided by it */
+    const float *logits;     /* [tokens][label_count], finite */
     const uint32_t *starts, *ends;
     const bool *continued; /* the token continues the word of the one before */
     const unsigned *order; /* [count] the text's tokens, in its order */
@@ -65,8 +77,12 @@ static inline unsigned tagged_word_end(const bool *continued, const unsigned *or
     return end;
 }
 
-/* Writes the spans, at most one for each token, and returns their number. scratch [label_count] is
- * for average alone. */
+/* The place of the label I-X for B-X and for I-X itself; label_count for one without the other, and
+ * for any other label. NULL: there is no memory. */
+const unsigned *tag_insides(const char *const *labels, unsigned label_count, struct arena *arena);
+
+/* Writes the spans, at most one for each token, and returns their number. There are less than 2^24
+ * tokens. scratch [label_count] is for average and path alone. */
 unsigned spans_make(struct span *out, const struct tagged_tokens *tokens,
                     enum aggregation aggregation, float *scratch);
 

@@ -63,6 +63,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "purity", /* in older files */
                                         "thresholds",
                                         "truncation",
+                                        "aggregation",
                                         "uncalibrated",
                                         "class_codes",
                                         "ood",
@@ -90,14 +91,15 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], key) == 0)
             return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "$.%s is not supported (supported: version, temperature, grey16, "
-                   "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, "
-                   "reference, long_text, window_stride, window_pooling, views, reduction, "
-                   "token_pruning, candidate_labels, hypothesis_template, head, fitted_prior, "
-                   "class_prior, colours, dtype, agreement, task, pooling, normalize, "
-                   "ranges)",
-                   key);
+    return err_set(
+        err, ERR_UNSUPPORTED,
+        "$.%s is not supported (supported: version, temperature, grey16, "
+        "target_precision, thresholds, truncation, aggregation, uncalibrated, "
+        "class_codes, ood, reference, long_text, window_stride, window_pooling, views, "
+        "reduction, token_pruning, candidate_labels, hypothesis_template, head, "
+        "fitted_prior, class_prior, colours, dtype, agreement, task, pooling, normalize, "
+        "ranges)",
+        key);
 }
 
 void spec_set_defaults(struct spec *spec)
@@ -110,6 +112,7 @@ void spec_set_defaults(struct spec *spec)
         spec->label_count = 0;
         spec->hypothesis = CANDIDATES_HYPOTHESIS;
     }
+    spec->aggregation = AGGREGATION_SIMPLE;
     spec->long_text = (struct long_text){0};
     spec->image_reading = image_reading_default;
     spec->token_pruning = (struct token_pruning){0};
@@ -124,6 +127,21 @@ void spec_set_defaults(struct spec *spec)
         spec->policy.ood.method = OOD_NONE;
         spec->long_text.in_windows = spec->head != HEAD_FILL && spec->head != HEAD_SPARSE;
     }
+}
+
+static enum err_code read_aggregation(struct spec *spec, const struct json_t *object,
+                                      struct err *err)
+{
+    const char *name = aggregation_name(spec->aggregation);
+    if (doc_member(object, "aggregation") == NULL)
+        return ERR_OK;
+    if (spec->head != HEAD_TAGS)
+        return err_set(err, ERR_UNSUPPORTED, "$.aggregation is for models that tag tokens");
+    if (doc_get_string(object, "$", "aggregation", &name, err))
+        return err->code;
+    return aggregation_find(name, strlen(name), &spec->aggregation)
+               ? ERR_OK
+               : err_set(err, ERR_UNSUPPORTED, "$.aggregation must be " AGGREGATION_NAMES);
 }
 
 /* Refuses members that are of one answer for the whole text, if each token is answered. */
@@ -339,7 +357,7 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     if ((spec->sentence != NULL || spec->head == HEAD_FILL) &&
         doc_member(object, "long_text") != NULL)
         return err_set(err, ERR_UNSUPPORTED, "$.long_text: a text is read once, without windows");
-    if (long_text_read(&spec->long_text, object, err) ||
+    if (read_aggregation(spec, object, err) || long_text_read(&spec->long_text, object, err) ||
         image_reading_read(&spec->image_reading, object, err) ||
         precision_record_read(&spec->precisions, object, err) ||
         spec_check_image_reading(spec, err) ||
@@ -567,7 +585,7 @@ static bool has_class(const struct spec *spec, enum family_head head)
  * problem_type says. Of answers the two labels of config.json, of start and end, are none of
  * attnd.json's thresholds: "answer" is. */
 static enum err_code read_token_head(struct spec *spec, const struct json_t *config,
-                                     struct err *err)
+                                     struct arena *arena, struct err *err)
 {
     static const char *answer[] = {"answer"};
     if (has_class(spec, HEAD_FILL)) {
@@ -592,8 +610,11 @@ static enum err_code read_token_head(struct spec *spec, const struct json_t *con
     if (answers) {
         spec->labels = answer;
         spec->label_count = 1;
+        return ERR_OK;
     }
-    return ERR_OK;
+    spec->insides = tag_insides(spec->labels, spec->label_count, arena);
+    return spec->insides != NULL ? ERR_OK
+                                 : err_no_memory(err, spec->label_count * sizeof *spec->insides);
 }
 
 /* ---- both files ---- */
@@ -608,7 +629,8 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
     if (parse_file(&config, dir, "config.json", false, FILE_BYTES_MAX, err) ||
         spec_config_read(out, config, arena, err))
         in_file("config.json", err);
-    else if (!read_vectors(out, config, dir, arena, err) && !read_token_head(out, config, err))
+    else if (!read_vectors(out, config, dir, arena, err) &&
+             !read_token_head(out, config, arena, err))
         spec_set_defaults(out);
     doc_free(config);
     return err->code;

@@ -13,6 +13,7 @@
 #include "engine/decide/class_prior.h"
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
+#include "engine/decide/spans.h"
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/disentangled.h"
@@ -78,6 +79,7 @@ struct spec {
      * candidate_labels, or none. */
     const char **labels;
     unsigned label_count;
+    const unsigned *insides; /* tags: tag_insides of decide/spans.h; else NULL */
     enum spec_scores scores;
     const char *hypothesis; /* zero-shot: the sentence with "{}" for a label; else NULL */
     unsigned end_id;        /* encoders of labels: the token that ends a text */
@@ -86,6 +88,7 @@ struct spec {
     const char *version; /* "1" if absent */
     double temperature;  /* logits are divided by it; 1 if absent */
     bool grey16_minmax;
+    enum aggregation aggregation; /* tags: where a request names none */
     struct long_text long_text;
     struct image_reading image_reading;
     struct token_pruning token_pruning;

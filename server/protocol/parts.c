@@ -74,8 +74,7 @@ static enum err_code read_spans(struct request *request, const struct json_t *pa
                    &how->ignored_count))
         return request->err.code;
     if (name != NULL && !aggregation_find(name, strlen(name), &call->aggregation))
-        return err_set(&request->err, ERR_UNUSABLE,
-                       "%s: expected none, simple, first, max or average", strategy);
+        return err_set(&request->err, ERR_UNUSABLE, "%s: expected " AGGREGATION_NAMES, strategy);
     if ((has_list || has_stride) && model != NULL && model->info->task != ENGINE_TAG)
         return err_set(&request->err, ERR_UNUSABLE,
                        "%s: the model does not answer spans (its task is another)",

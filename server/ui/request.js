@@ -29,7 +29,7 @@ export function wellFormed(text) {
 /* What only models of the task take. */
 function taskOptions({ task, mayBeEmpty, aggregation, writing }) {
     return { ...writing, ...task === 'answer' && mayBeEmpty === true && { handle_impossible_answer: true },
-        ...task === 'tag' && aggregation !== undefined && aggregation !== 'simple' &&
+        ...task === 'tag' && aggregation !== undefined && aggregation !== '' &&
             { aggregation } };
 }
 

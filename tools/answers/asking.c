@@ -39,7 +39,7 @@ enum err_code asking_set(struct asking *out, const char *name, const char *value
     if (strcmp(key, "aggregation") == 0)
         return aggregation_find(value, len, &out->aggregation)
                    ? ERR_OK
-                   : err_set(err, ERR_UNUSABLE, "expected none, simple, first, max or average");
+                   : err_set(err, ERR_UNUSABLE, "expected " AGGREGATION_NAMES);
     if (strcmp(key, "encoding") == 0)
         return vector_encoding_find(value, len, &out->vector.encoding)
                    ? ERR_OK
@@ -111,11 +111,6 @@ enum err_code asking_check(const struct asking *asking, unsigned tasks, struct e
 
 enum err_code asking_write(char **out, const struct asking *asking, struct err *err)
 {
-    static const char *const aggregations[] = {[AGGREGATION_NONE] = "none",
-                                               [AGGREGATION_SIMPLE] = "simple",
-                                               [AGGREGATION_FIRST] = "first",
-                                               [AGGREGATION_MAX] = "max",
-                                               [AGGREGATION_AVERAGE] = "average"};
     const struct engine_question *question = &asking->question;
     const struct {
         const char *name;
@@ -131,7 +126,7 @@ enum err_code asking_write(char **out, const struct asking *asking, struct err *
         return err->code;
     FILE *stream = file.stream;
     if (asking->aggregation != AGGREGATION_OWN)
-        fprintf(stream, "\"aggregation\":\"%s\",", aggregations[asking->aggregation]);
+        fprintf(stream, "\"aggregation\":\"%s\",", aggregation_name(asking->aggregation));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].number > 0)
             fprintf(stream, "\"%s\":%u,", counts[i].name, counts[i].number - counts[i].less);

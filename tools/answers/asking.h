@@ -55,8 +55,8 @@ enum err_code asking_write(char **out, const struct asking *asking, struct err *
     }
 #define ASKING_ROW_AGGREGATION(SET)                                                                \
     ASKING_ROW(SET, "aggregation", "HOW",                                                          \
-               "Tags: how labels of tokens become spans: none, simple (default), first, max or "   \
-               "average.")
+               "Tags: how labels of tokens become spans: none, simple, path, first, max or "       \
+               "average (default: the model's, else simple).")
 #define ASKING_ROWS_WINDOW(S, SET)                                                                 \
     ASKING_ROW(SET, "doc" S "stride", "N",                                                         \
                "Question answering: tokens that two windows of a long text share."),               \

@@ -285,6 +285,8 @@ static void put_spec(FILE *out, const struct spec *spec)
         put_labels(out, spec, put_class_code);
     }
     put_doubts(out, &spec->policy);
+    if (spec->head == HEAD_TAGS && spec->aggregation != AGGREGATION_SIMPLE)
+        fprintf(out, ",\n \"aggregation\": \"%s\"", aggregation_name(spec->aggregation));
     if (spec->long_text.in_windows) {
         fputs(",\n \"long_text\": \"windows\"", out);
         if (spec->long_text.stride > 0)

@@ -274,7 +274,8 @@ START_TEST(a_model_of_tags_refuses_what_it_cannot_obey)
     ck_assert_int_eq(
         engine_capture(f.model, &input, &(struct explain_options){0}, &f.arena, &f.err),
         ERR_UNUSABLE);
-    ck_assert_str_eq(f.err.text, "explain: the model answers parts of the text, which no method explains");
+    ck_assert_str_eq(f.err.text,
+                     "explain: the model answers parts of the text, which no method explains");
     drop(&f);
 }
 END_TEST
@@ -341,6 +342,38 @@ START_TEST(attnd_json_of_a_model_of_tags_has_thresholds_and_no_member_of_whole_t
 }
 END_TEST
 
+/* A request that names no aggregation gets attnd.json's. */
+START_TEST(attnd_json_names_the_aggregation)
+{
+    struct checkpoint_writer writer;
+    struct fixture f = {0};
+    struct engine_result own, named;
+    arena_init(&f.arena);
+    open_with(&writer, "{\"aggregation\": \"path\"}", &f.model, &f.err);
+    ck_assert_msg(f.err.code == ERR_OK, "%s", f.err.text);
+    engine_session_open(&f.session, f.model, 256, 1, &f.err);
+    const struct engine_input first = prepare(&f, text_source("0048 0x0"), &own);
+    const struct engine_input second = prepare(
+        &f, text_source_with("0048 0x0", .reading.aggregation = AGGREGATION_SIMPLE), &named);
+    ck_assert_int_eq(first.aggregation, AGGREGATION_PATH);
+    ck_assert_int_eq(second.aggregation, AGGREGATION_SIMPLE);
+    run(&f, &first, &own);
+    ck_assert_uint_gt(own.span_count, 0);
+    for (unsigned i = 0; i < own.span_count; i++)
+        ck_assert_msg(strncmp(engine_describe(f.model)->labels[own.spans[i].label], "I-", 2) != 0,
+                      "span %u begins inside", i);
+    engine_session_close(f.session);
+    engine_close(f.model);
+    checkpoint_writer_close(&writer);
+    ck_assert_int_eq(open_with(&writer, "{\"aggregation\": \"best\"}", &f.model, &f.err),
+                     ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(
+        strstr(f.err.text, "$.aggregation must be none, simple, path, first, max or average"));
+    arena_deinit(&f.arena);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
 START_TEST(other_models_have_no_aggregation)
 {
     struct fixture f = {0};
@@ -359,4 +392,4 @@ SUITE("tags", tags_and_spans_are_those_of_transformers,
       tags_of_a_long_text_are_joined_where_windows_meet, tags_in_steps_are_those_of_one_run,
       what_tags_need_is_claimed_before_the_work, a_model_of_tags_refuses_what_it_cannot_obey,
       attnd_json_of_a_model_of_tags_has_thresholds_and_no_member_of_whole_texts,
-      other_models_have_no_aggregation)
+      attnd_json_names_the_aggregation, other_models_have_no_aggregation)

@@ -1,4 +1,6 @@
-/* The rules of transformers' TokenClassificationPipeline, one by one. */
+/* The rules of transformers' TokenClassificationPipeline, one by one, and attnd's own path. */
+#include "engine/base/arena.h"
+#include "engine/base/rng.h"
 #include "engine/decide/spans.h"
 #include "tests/support/suite.h"
 
@@ -139,6 +141,94 @@ START_TEST(spans_first_token_begins_a_word_whatever_it_says)
 }
 END_TEST
 
+static unsigned path_of(struct tagged_tokens tokens)
+{
+    struct arena arena;
+    arena_init(&arena);
+    tokens.insides = tag_insides(labels, LABELS, &arena);
+    ck_assert_ptr_nonnull(tokens.insides);
+    const unsigned count = spans_make(spans, &tokens, AGGREGATION_PATH, scratch);
+    arena_deinit(&arena);
+    return count;
+}
+
+START_TEST(spans_path_lets_a_label_go_on_only_where_it_began)
+{
+    struct tagged_tokens tokens = TOKENS(B_PIN, I_VALUE, I_PIN, O, I_PIN);
+    logits[1][I_PIN] = 1;
+    logits[4][B_PIN] = 2;
+    ck_assert_uint_eq(spans_make(spans, &tokens, AGGREGATION_SIMPLE, scratch), 4);
+    ck_assert_uint_eq(path_of(tokens), 2);
+    const double rest = exp(3) + LABELS - 2;
+    expect(0, "PIN", 0, 8, (2 * share(3) + exp(1) / (rest + exp(1))) / 3);
+    expect(1, "PIN", 12, 14, exp(2) / (rest + exp(2)));
+    ck_assert_uint_eq(spans[1].label, B_PIN);
+    ck_assert_uint_eq(spans[0].first, 0);
+    ck_assert_uint_eq(spans[0].count, 3);
+    ck_assert_uint_eq(spans[1].first, 4);
+}
+END_TEST
+
+START_TEST(spans_path_keeps_neighbours_and_labels_without_a_beginning)
+{
+    const struct tagged_tokens tokens =
+        TOKENS(B_PIN, B_PIN, I_PIN, PLAIN, PLAIN, B_VALUE, B_PIN, ODD);
+    ck_assert_uint_eq(path_of(tokens), 6);
+    expect(0, "PIN", 0, 2, share(3));
+    expect(1, "PIN", 3, 8, share(3));
+    expect(2, "LOT", 9, 14, share(3));
+    expect(3, "VALUE", 15, 17, share(3));
+    expect(4, "PIN", 18, 20, share(3));
+    expect(5, "Y-O", 21, 23, share(3));
+    ck_assert_uint_eq(path_of(TOKENS(O, O)), 0);
+    ck_assert_uint_eq(path_of((struct tagged_tokens){.labels = labels, .label_count = LABELS}), 0);
+}
+END_TEST
+
+/* The logits of a sequence of labels; false: an I- does not follow its label. */
+static bool add_up(const int *tags, unsigned count, double *sum)
+{
+    *sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const int begin = tags[i] - 1;
+        if ((tags[i] == I_PIN || tags[i] == I_VALUE) &&
+            (i == 0 || (tags[i - 1] != begin && tags[i - 1] != tags[i])))
+            return false;
+        *sum += (double)logits[i][tags[i]];
+    }
+    return true;
+}
+
+START_TEST(spans_path_is_the_best_of_all_sequences)
+{
+    enum { TOKENS_TRIED = 5 };
+    struct tagged_tokens tokens = TOKENS(O, O, O, O, O);
+    struct rng rng = rng_for(3, 0, 0);
+    for (unsigned round = 0; round < 100; round++) {
+        double best = -INFINITY, sum;
+        int tags[TOKENS_TRIED], right[TOKENS_TRIED] = {0};
+        for (unsigned i = 0; i < TOKENS_TRIED * LABELS; i++)
+            logits[i / LABELS][i % LABELS] = rng_normal(&rng);
+        for (unsigned code = 0; code < LABELS * LABELS * LABELS * LABELS * LABELS; code++) {
+            for (unsigned i = 0, rest = code; i < TOKENS_TRIED; i++, rest /= LABELS)
+                tags[i] = (int)(rest % LABELS);
+            if (add_up(tags, TOKENS_TRIED, &sum) && sum > best) {
+                best = sum;
+                memcpy(right, tags, sizeof right);
+            }
+        }
+        tokens.keeps_outside = true;
+        const unsigned count = path_of(tokens);
+        for (unsigned s = 0; s < count; s++) {
+            const unsigned first = spans[s].first;
+            ck_assert_int_eq((int)spans[s].label, right[first]);
+            for (unsigned i = first + 1; i < first + spans[s].count; i++)
+                ck_assert(right[i] != B_PIN && right[i] != B_VALUE);
+        }
+    }
+}
+END_TEST
+
 START_TEST(spans_follow_the_order_and_the_temperature)
 {
     static const unsigned order[] = {3, 0};
@@ -156,6 +246,9 @@ START_TEST(aggregations_are_found_by_their_whole_names)
     enum aggregation found = AGGREGATION_OWN;
     ck_assert(aggregation_find("average", 7, &found) && found == AGGREGATION_AVERAGE);
     ck_assert(aggregation_find("none", 4, &found) && found == AGGREGATION_NONE);
+    ck_assert(aggregation_find("path", 4, &found) && found == AGGREGATION_PATH);
+    ck_assert_str_eq(aggregation_name(AGGREGATION_PATH), "path");
+    ck_assert(aggregation_find("none", 4, &found));
     ck_assert(!aggregation_find("aver", 4, &found) && !aggregation_find("", 0, &found));
     ck_assert_int_eq(found, AGGREGATION_NONE);
 }
@@ -165,5 +258,7 @@ SUITE("spans", spans_none_gives_each_token_with_its_whole_label,
       spans_simple_joins_a_tag_until_it_begins_again, spans_of_o_separate_and_are_left_out,
       spans_first_gives_a_word_the_label_of_its_first_token,
       spans_max_gives_a_word_the_label_of_its_surest_token,
-      spans_average_gives_a_word_the_best_mean, spans_first_token_begins_a_word_whatever_it_says,
+      spans_average_gives_a_word_the_best_mean, spans_path_lets_a_label_go_on_only_where_it_began,
+      spans_path_keeps_neighbours_and_labels_without_a_beginning,
+      spans_path_is_the_best_of_all_sequences, spans_first_token_begins_a_word_whatever_it_says,
       spans_follow_the_order_and_the_temperature, aggregations_are_found_by_their_whole_names)

@@ -128,9 +128,9 @@ START_TEST(predict_refuses_of_tags_what_is_of_other_tasks)
     expect_problem("/predict", "{\"model\":\"classes\",\"text\":\"a\",\"aggregation\":\"max\"}",
                    "$.text: aggregation: the model does not answer spans (its task is another)");
     expect_problem("/predict", "{\"model\":\"tags\",\"text\":\"a\",\"aggregation\":\"maximum\"}",
-                   "$.aggregation: expected none, simple, first, max or average");
+                   "$.aggregation: expected none, simple, path, first, max or average");
     expect_problem("/predict?aggregation=all", "{\"model\":\"tags\",\"text\":\"a\"}",
-                   "?aggregation: expected none, simple, first, max or average");
+                   "?aggregation: expected none, simple, path, first, max or average");
     expect_problem("/predict?aggregation=max",
                    "{\"model\":\"tags\",\"text\":\"a\",\"aggregation\":\"none\"}",
                    "?aggregation: the body has another value; send one of them");
@@ -138,8 +138,9 @@ START_TEST(predict_refuses_of_tags_what_is_of_other_tasks)
                    "$.aggregation: expected a string, found a number");
     expect_problem("/predict", "{\"model\":\"tags\",\"text\":\"a\",\"text_pair\":\"b\"}",
                    "$.text: the model reads one text, not a pair");
-    expect_problem("/predict", "{\"model\":\"tags\",\"text\":\"a\",\"explain\":true}",
-                   "$.text: explain: the model answers parts of the text, which no method explains");
+    expect_problem(
+        "/predict", "{\"model\":\"tags\",\"text\":\"a\",\"explain\":true}",
+        "$.text: explain: the model answers parts of the text, which no method explains");
     stop();
 }
 END_TEST

@@ -117,7 +117,7 @@ END_TEST
 START_TEST(asking_that_is_wrong_says_what_is_expected)
 {
     asking = (struct asking){0};
-    refused("aggregation", "last", "none, simple, first, max or average");
+    refused("aggregation", "last", "none, simple, path, first, max or average");
     refused("question", "", "empty");
     refused("doc_stride", "-1", "100000");
     refused("max_seq_len", "0", "from 1 to 100000");
