@@ -80,7 +80,8 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.policy.learnt_grey = false; /* these images may have colours */
     const struct long_text *long_text = &source->long_text;
     const bool reads_as_usual = run->task == TRAIN_TAG
-                                    ? long_text->in_windows && long_text->stride == 0
+                                    ? long_text->in_windows && long_text->stride == 0 &&
+                                          source->aggregation == AGGREGATION_SIMPLE
                                     : !long_text->in_windows;
     const bool says = ((run->task == TRAIN_REGRESS || run->task == TRAIN_EMBED ||
                         run->task == TRAIN_PAIR || run->task == TRAIN_TAG) &&

@@ -1,38 +1,95 @@
 #include "learn/train/loop/judge_tags.h"
 
+#include "engine/decide/spans.h"
 #include "learn/eval/measure/span_counts.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 /* Room for a batch, which grows with it. */
 struct room {
-    int32_t *answers;                   /* [tokens] of all rows */
-    struct span_key *wanted, *answered; /* [tokens] of a window */
+    float *logits;                      /* [tokens][tags] of all rows */
+    unsigned *numbers;                  /* [tokens + 1] 0, 1, 2, ... */
+    bool *continued;                    /* [tokens] none does */
+    struct span *spans;                 /* [tokens + 1] of a window */
+    struct span_key *wanted, *answered; /* [tokens] likewise */
+    const unsigned *insides;            /* [tags] */
+    float *scratch;                     /* [tags] */
     size_t tokens;
+    struct arena arena, fixed;
 };
 
-static enum err_code reserve(struct room *room, const struct data_loader *loader, struct err *err)
+static enum err_code open_room(struct room *room, const struct tag_set *tags, struct err *err)
+{
+    *room = (struct room){0};
+    arena_init(&room->arena);
+    arena_init(&room->fixed);
+    room->insides = tag_insides(tags->tags, tags->tag_count, &room->fixed);
+    room->scratch = arena_alloc_array(&room->fixed, tags->tag_count, sizeof *room->scratch);
+    return room->insides != NULL && room->scratch != NULL
+               ? ERR_OK
+               : err_no_memory(err, tags->tag_count * sizeof *room->scratch);
+}
+
+static void close_room(struct room *room)
+{
+    arena_deinit(&room->arena);
+    arena_deinit(&room->fixed);
+}
+
+static enum err_code reserve(struct room *room, const struct data_loader *loader, unsigned tags,
+                             struct err *err)
 {
     size_t tokens = 0;
     for (unsigned row = 0; row < loader->rows; row++)
         tokens += loader->targets[row].count;
     if (tokens <= room->tokens)
         return ERR_OK;
-    free(room->answers);
-    free(room->wanted);
-    *room = (struct room){.answers = calloc(tokens, sizeof *room->answers),
-                          .wanted = calloc(2 * tokens, sizeof *room->wanted)};
-    if (room->answers == NULL || room->wanted == NULL)
-        return err_no_memory(err, 2 * tokens * sizeof *room->wanted);
-    room->answered = room->wanted + tokens;
+    arena_deinit(&room->arena);
+    arena_init(&room->arena);
+    room->tokens = 0;
+    room->logits = arena_alloc_array(&room->arena, tokens * tags, sizeof *room->logits);
+    room->numbers = arena_alloc_array(&room->arena, tokens + 1, sizeof *room->numbers);
+    room->continued = arena_alloc_array(&room->arena, tokens, sizeof *room->continued);
+    room->spans = arena_alloc_array(&room->arena, tokens + 1, sizeof *room->spans);
+    room->wanted = arena_alloc_array(&room->arena, tokens, sizeof *room->wanted);
+    room->answered = arena_alloc_array(&room->arena, tokens, sizeof *room->answered);
+    if (room->logits == NULL || room->numbers == NULL || room->continued == NULL ||
+        room->spans == NULL || room->wanted == NULL || room->answered == NULL)
+        return err_no_memory(err, tokens * tags * sizeof *room->logits);
+    for (size_t i = 0; i <= tokens; i++)
+        room->numbers[i] = (unsigned)i;
+    memset(room->continued, 0, tokens * sizeof *room->continued);
     room->tokens = tokens;
     return ERR_OK;
 }
 
-/* Counts the spans of one input's windows. answers: those of its targets. */
+/* Finds the spans that the server answers, with places counted in tokens. */
+static size_t answer(const struct tag_set *tags, const float *logits, unsigned count,
+                     enum aggregation aggregation, const struct room *room)
+{
+    const struct tagged_tokens tokens = {.labels = tags->tags,
+                                         .label_count = tags->tag_count,
+                                         .insides = room->insides,
+                                         .temperature = 1,
+                                         .logits = logits,
+                                         .starts = room->numbers,
+                                         .ends = room->numbers + 1,
+                                         .continued = room->continued,
+                                         .order = room->numbers,
+                                         .count = count};
+    const unsigned found = spans_make(room->spans, &tokens, aggregation, room->scratch);
+    for (unsigned i = 0; i < found; i++)
+        room->answered[i] = (struct span_key){.label = tags->label_of[room->spans[i].label],
+                                              .start = room->spans[i].start,
+                                              .end = room->spans[i].end};
+    return found;
+}
+
+/* Counts the spans of one input's windows. logits: those of its targets. */
 static void count_row(const struct judge *judge, const struct engine_input *input,
-                      const struct samples_targets *targets, const int32_t *answers,
-                      const struct room *room, struct span_counts *counts)
+                      const struct samples_targets *targets, const float *logits,
+                      enum aggregation aggregation, const struct room *room,
+                      struct span_counts *counts)
 {
     unsigned first = 0;
     for (unsigned w = 0; w < engine_input_windows(input); w++) {
@@ -42,8 +99,8 @@ static void count_row(const struct judge *judge, const struct engine_input *inpu
             last++;
         const size_t wanted =
             span_counts_read(room->wanted, judge->tags, targets->ids + first, last - first);
-        const size_t answered =
-            span_counts_read(room->answered, judge->tags, answers + first, last - first);
+        const size_t answered = answer(judge->tags, logits + (size_t)first * judge->tags->tag_count,
+                                       last - first, aggregation, room);
         span_counts_add(counts, room->wanted, wanted, room->answered, answered, NULL);
         first = last;
     }
@@ -56,6 +113,7 @@ static enum err_code run_batches(const struct judge *judge, struct learner *lear
 {
     const struct corpus_items *items = judge->items;
     const struct data_loader_order order = {.view = &judge->view, .tags = true};
+    const unsigned tags = judge->tags->tag_count;
     double loss = 0;
     size_t tokens = 0, hits = 0;
     for (size_t first = 0; first < items->count; first += loader->rows) {
@@ -63,13 +121,14 @@ static enum err_code run_batches(const struct judge *judge, struct learner *lear
         const unsigned count = left < loader->rows_max ? (unsigned)left : loader->rows_max;
         if (data_loader_prepare(loader, network_pool(learner->network), items->item + first, count,
                                 &order, err) ||
-            reserve(room, loader, err) ||
-            learner_words(learner, loader, &loss, &tokens, &hits, room->answers, err))
+            reserve(room, loader, tags, err) ||
+            learner_words(learner, loader, &loss, &tokens, &hits, room->logits, err))
             return err->code;
-        const int32_t *answers = room->answers;
+        const float *logits = room->logits;
         for (unsigned row = 0; row < count; row++) {
-            count_row(judge, &loader->inputs[row], &loader->targets[row], answers, room, counts);
-            answers += loader->targets[row].count;
+            count_row(judge, &loader->inputs[row], &loader->targets[row], logits,
+                      learner->setup.spec.aggregation, room, counts);
+            logits += (size_t)loader->targets[row].count * tags;
         }
         if (judge->progress != NULL)
             judge->progress(judge->context, first + count);
@@ -83,15 +142,15 @@ enum err_code judge_tags(const struct judge *judge, struct learner *learner,
                          struct data_loader *loader, struct judge_result *out, struct err *err)
 {
     struct span_counts counts;
-    struct room room = {0};
+    struct room room;
     if (span_counts_open(&counts, judge->tags->count, err))
         return err->code;
-    if (!run_batches(judge, learner, loader, &room, &counts, out, err)) {
+    if (!open_room(&room, judge->tags, err) &&
+        !run_batches(judge, learner, loader, &room, &counts, out, err)) {
         span_counts_finish(&counts);
         out->span_f1 = counts.micro.rates.f1;
     }
     span_counts_close(&counts);
-    free(room.answers);
-    free(room.wanted);
+    close_room(&room);
     return err->code;
 }

@@ -5,9 +5,9 @@
 
 #include "learn/train/loop/judge.h"
 
-/* Part of judge_run: the learner is paused, the loader reads the part's samples. Spans are counted
- * in each window by itself, in tokens; the report of the finished directory counts those of whole
- * texts, as they are served. */
+/* Part of judge_run: the learner is paused, the loader reads the part's samples. Spans are those
+ * that the server answers, by the aggregation of the learner's spec, but they are counted in each
+ * window by itself, in tokens; the report of the finished directory counts those of whole texts. */
 enum err_code judge_tags(const struct judge *judge, struct learner *learner,
                          struct data_loader *loader, struct judge_result *out, struct err *err);
 

@@ -5,7 +5,6 @@
 
 #include "engine/base/pages.h"
 #include "engine/base/rng.h"
-#include "engine/decide/argmax.h"
 #include "engine/tensor/backward/backward.h"
 #include "learn/train/network/rng_streams.h"
 #include "learn/train/network/structured.h"
@@ -158,7 +157,6 @@ struct word_run {
     const int32_t *ids;
     double *losses;
     unsigned char *hits;
-    int32_t *answers; /* [count] the largest logits; NULL: not wanted */
     size_t words;
     unsigned count;
     float smoothing, share;
@@ -174,8 +172,6 @@ static void judge_word_share(void *context, unsigned index, unsigned count)
         while (k < run->words && !(logits[k] > logits[word]))
             k++;
         run->hits[i] = k == run->words; /* no logit is larger */
-        if (run->answers != NULL)
-            run->answers[i] = (int32_t)argmax(logits, (unsigned)run->words);
         run->losses[i] = loss_word(logits, run->words, word, run->smoothing, run->share);
     }
 }
@@ -208,16 +204,20 @@ static enum err_code list_words(const struct data_loader *loader,
     return ERR_OK;
 }
 
+/* Words of the vocabulary, or tags. */
+static size_t words_of(const struct learner *learner)
+{
+    const struct spec *spec = &learner->setup.spec;
+    return learner->setup.head == HEAD_MLM ? spec->vocab_size : spec->label_count;
+}
+
 /* Runs the forward pass and the loss for a list of words; dlogits then holds the gradients. */
 static enum err_code run_words(struct learner *learner, const struct network_batch *batch,
                                const struct word_list *list, float share, struct arena *arena,
-                               double *loss, size_t *hits, int32_t *answers, struct err *err)
+                               double *loss, size_t *hits, struct err *err)
 {
-    /* Words of the vocabulary, or tags. */
-    const struct spec *spec = &learner->setup.spec;
-    size_t words = learner->setup.head == HEAD_MLM ? spec->vocab_size : spec->label_count;
-    struct word_run run = {
-        .ids = list->ids, .words = words, .count = list->count, .share = share, .answers = answers};
+    const size_t words = words_of(learner);
+    struct word_run run = {.ids = list->ids, .words = words, .count = list->count, .share = share};
     run.losses = arena_alloc_array(arena, list->count, sizeof *run.losses);
     run.hits = arena_alloc_array(arena, list->count, sizeof *run.hits);
     if (run.losses == NULL || run.hits == NULL)
@@ -257,7 +257,7 @@ static enum err_code learn_words(struct learner *learner, const struct data_load
         batch.kept_count = list.count;
         batch.training = true;
         batch.dropout = dropout;
-        if (!run_words(learner, &batch, &list, share, &arena, sum, &hits, NULL, err))
+        if (!run_words(learner, &batch, &list, share, &arena, sum, &hits, err))
             network_backward(learner->network, learner->dlogits, 1);
     }
     arena_deinit(&arena);
@@ -486,7 +486,7 @@ void learner_logits(struct learner *learner, const struct data_loader *loader, f
 }
 
 enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
-                            size_t *words, size_t *hits, int32_t *answers, struct err *err)
+                            size_t *words, size_t *hits, float *logits, struct err *err)
 {
     struct data_loader_part part;
     for (unsigned at = 0;
@@ -498,9 +498,13 @@ enum err_code learner_words(struct learner *learner, const struct data_loader *l
             struct network_batch batch = batch_of(loader, &part);
             batch.kept = list.places;
             batch.kept_count = list.count;
-            run_words(learner, &batch, &list, 0, &arena, loss, hits, answers, err);
+            run_words(learner, &batch, &list, 0, &arena, loss, hits, err);
             *words += list.count;
-            answers += answers != NULL ? list.count : 0;
+            if (logits != NULL && err->code == ERR_OK) {
+                const size_t numbers = list.count * words_of(learner);
+                memcpy(logits, network_logits(learner->network), numbers * sizeof *logits);
+                logits += numbers;
+            }
         }
         arena_deinit(&arena);
         if (err->code != ERR_OK)

@@ -94,10 +94,10 @@ void learner_resume(struct learner *learner);
  * parameters_outputs]. */
 void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits);
 /* Adds to *loss the loss over the masked words, or the tags, of a prepared batch, to *words their
- * number, and to *hits how many of them were predicted correctly. answers (NULL: not wanted) <- the
- * answer to each of the loader's targets, row by row. */
+ * number, and to *hits how many of them were predicted correctly. logits (NULL: not wanted) <-
+ * those of each of the loader's targets, row by row. */
 enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
-                            size_t *words, size_t *hits, int32_t *answers, struct err *err);
+                            size_t *words, size_t *hits, float *logits, struct err *err);
 /* Adds to *sum the loss over the tokens of a prepared batch's texts to write, to *words their
  * number, and to *hits how many of them were predicted correctly, each behind the right ones. */
 enum err_code learner_texts(struct learner *learner, const struct data_loader *loader,

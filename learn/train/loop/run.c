@@ -99,7 +99,8 @@ static enum err_code take_sentence(struct run *run, struct err *err)
 }
 
 /* The source's encoder with a head of tags. One that has it keeps its way of reading; another reads
- * long texts in windows, as the server does with a model of tags that says nothing of it. */
+ * long texts in windows, as the server does with a model of tags that says nothing of it, and its
+ * spans are those of the best path. */
 static enum err_code take_tagger(struct run *run, struct err *err)
 {
     struct spec *spec = &run->spec;
@@ -109,6 +110,7 @@ static enum err_code take_tagger(struct run *run, struct err *err)
                        spec->family->name);
     if (spec->head != HEAD_TAGS) {
         spec->long_text = (struct long_text){.in_windows = true};
+        spec->aggregation = AGGREGATION_PATH;
         spec->sentence = NULL;
         spec->head_file = NULL;
         spec->labels = NULL;

@@ -141,6 +141,10 @@ START_TEST(long_texts_are_learnt_and_served_in_windows_unless_they_are_cut)
     struct trainer_result result = train_fixture_run(&f);
     const double whole = measure(f.first.path, f.list);
     ck_assert_double_ge(whole, 0.95);
+    arena_init(&arena);
+    ck_assert(!spec_read(&spec, f.first.path, &arena, &err));
+    ck_assert(spec.long_text.in_windows && spec.aggregation == AGGREGATION_PATH);
+    arena_deinit(&arena);
     ck_assert_double_ge(result.history.epochs[9].span_f1, 0.9);
     trainer_result_free(&result);
     f.options.out = f.second.path;
@@ -149,6 +153,7 @@ START_TEST(long_texts_are_learnt_and_served_in_windows_unless_they_are_cut)
     arena_init(&arena);
     ck_assert(!spec_read(&spec, f.second.path, &arena, &err));
     ck_assert(!spec.long_text.in_windows);
+    ck_assert_int_eq(spec.aggregation, AGGREGATION_PATH);
     ck_assert_double_lt(measure(f.second.path, f.list), 0.7);
     arena_deinit(&arena);
     train_fixture_close(&f);
