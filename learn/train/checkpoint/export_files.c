@@ -53,16 +53,19 @@ enum err_code export_files_copy(const char *dir, const char *source, const char 
     return exists ? copy(from, to, err) : file_remove(to, err);
 }
 
-/* Texts are served at the length at which they were trained. */
+/* Texts are served at the length at which they were trained, no more than the source reads. */
 static enum err_code put_length(const char *dir, unsigned tokens_max, struct err *err)
 {
+    static const char key[] = "model_max_length";
     struct json_t *root = NULL;
     char path[PATH_MAX];
+    double most = tokens_max;
     bool exists;
     if (file_path(path, dir, "tokenizer_config.json", err) || file_exists(path, &exists, err))
         return err->code;
     if (!(exists ? doc_edit_open(&root, path, err) : doc_edit_new(&root, err)) &&
-        !doc_edit_integer(root, "model_max_length", tokens_max, err))
+        !doc_get_number(root, "$", key, &most, err) && !(most < tokens_max) &&
+        !doc_edit_integer(root, key, tokens_max, err))
         doc_edit_save(root, path, err);
     doc_free(root);
     return err->code;

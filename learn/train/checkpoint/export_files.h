@@ -17,7 +17,8 @@ enum err_code export_files_make_dir(const char *dir, struct err *err);
 enum err_code export_files_copy(const char *dir, const char *source, const char *name, bool *found,
                                 struct err *err);
 
-/* Copies the tokenizer's files. model_max_length becomes tokens_max unless that is 0.
+/* Copies the tokenizer's files. model_max_length becomes tokens_max unless that is 0 or more
+ * than the source's.
  * ERR_UNSUPPORTED if there is no vocabulary. */
 enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
                                      struct err *err);

@@ -221,6 +221,10 @@ START_TEST(a_texts_length_is_put_beside_what_is_there)
     outcome_expect_number(root, "model_max_length", 1);
     ck_assert_uint_eq(doc_object_count(root), 2);
     doc_free(root);
+    ck_assert(!export_files_tokenizer(dir.path, source.path, 600, &err)); /* none was so long */
+    root = json_of("tokenizer_config.json");
+    outcome_expect_number(root, "model_max_length", 512);
+    doc_free(root);
     put(&source, "tokenizer_config.json", "{");
     ck_assert_int_ne(export_files_tokenizer(dir.path, source.path, 5, &err), ERR_OK);
     err = (struct err){0};
