@@ -3,8 +3,8 @@
 # that it has not, of kinds that it has learnt and of others, and in a style held out, beside regular expressions for
 # each learnt style. It learns the layouts of testlog-bert's logs first, then wider ones. The logs are synthetic
 # (models/testlog); with DATA=DIR also failing_dies.jsonl of real dies there. Nothing is put into models/. WORK, SEED,
-# COUNT, VALIDATION, TEST, EPOCHS, WIDE_COUNT, WIDE_INPUTS, and the counts and inputs of the two stretches behind them
-# (WIDER_, WIDEST_) may be given. A second call goes on with what is missing.
+# COUNT, VALIDATION, TEST, EPOCHS, WIDE_COUNT, WIDE_INPUTS, and the counts and inputs of the three stretches behind them
+# (WIDER_, WIDEST_, LAST_) may be given. A second call goes on with what is missing.
 . models/train.sh
 
 WORK=${WORK:-$BUILD/train-spans}
@@ -39,7 +39,7 @@ learn "$WORK/narrow/model" "$WORK/first" "$WORK/first/model" --epochs 2 --epoch-
 learn "$WORK/first/model" "$WORK" "$WORK/model" --epochs 2 --epoch-inputs "${WIDE_INPUTS:-7000}" \
       --rate 5e-4 --batch 8 --seed "$((SEED + 1))"
 
-# Then layouts that were never seen, each about once: 60 000 logs and 36 000.
+# Then layouts that were never seen, each about once: 60 000 logs, 36 000 and 40 000.
 widen() {
     seed=$1 count=$2 from=$3 out=$4
     shift 4
@@ -53,10 +53,12 @@ widen "$((SEED + 2))" "${WIDER_COUNT:-60000}" "$WORK/model" wider --epochs 3 --e
       --rate 5e-4
 widen "$((SEED + 3))" "${WIDEST_COUNT:-36000}" "$WORK/wider/model" widest --epochs 2 \
       --epoch-inputs "${WIDEST_INPUTS:-15000}" --rate 4e-4
+widen "$((SEED + 5))" "${LAST_COUNT:-40000}" "$WORK/widest/model" last --epochs 2 \
+      --epoch-inputs "${LAST_INPUTS:-15000}" --rate 4e-4
 
 for list in fixed drawn wide apart style real; do
     if [ -f "$WORK/$list.jsonl" ]; then
-        judge --model "$WORK/widest/model" --data "$WORK/$list.jsonl" --out "$WORK/$list"
+        judge --model "$WORK/last/model" --data "$WORK/$list.jsonl" --out "$WORK/$list"
     fi
 done
 python3 models/testlog/span_rules.py "$WORK"

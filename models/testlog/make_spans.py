@@ -140,7 +140,7 @@ def mark_case(case, shown):
 
 class Mix:
     """Shares of the logs to learn: layouts of wide.py, and respelled names among the others."""
-    wide, respelled = 0.55, 0.5
+    wide, respelled = 0.7, 0.5
 
 
 class Respelling:

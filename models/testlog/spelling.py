@@ -34,9 +34,13 @@ FIELDS = {
     "x": ("x", "x coordinate", "x position", "die x", "column", "col", "x index", "spalte", "colonne", "columna"),
     "y": ("y", "y coordinate", "y position", "die y", "row", "y index", "zeile", "ligne", "fila", "riga"),
     "hard_bin": ("hard bin", "hardware bin", "hard bin number", "physical bin", "hard", "bin hard", "hard category",
-                 "hart bin", "bin materiel", "h"),
+                 "hart bin", "bin materiel", "h", "hw bin", "h bin", "bin h", "handler bin", "sorter bin", "hard class",
+                 "hardware category", "hard bin code", "physical category", "bin fisico", "hardware", "bin hw",
+                 "hard result", "hard bin index", "hart klasse", "hart"),
     "soft_bin": ("soft bin", "software bin", "soft bin number", "logical bin", "soft", "bin soft", "soft category",
-                 "weich bin", "bin logiciel", "s"),
+                 "weich bin", "bin logiciel", "s", "sw bin", "s bin", "bin s", "program bin", "fail bin", "soft class",
+                 "software category", "soft bin code", "logical category", "bin logico", "software", "bin sw",
+                 "soft result", "soft bin index", "weich klasse", "weich"),
     "lot": ("lot", "lot id", "lot number", "batch", "lot name", "charge", "los", "lote", "lotto", "numero de lot"),
     "wafer": ("wafer", "wafer id", "wafer number", "slice", "scheibe", "plaquette", "oblea", "substrate"),
     "program": ("program", "test program", "program name", "job", "job name", "recipe", "flow", "test plan",
@@ -118,6 +122,7 @@ class Names:
         self.parts = rng.choice(((1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 6)))
         self.join = rng.choice(("_", "_", " ", " ", " ", "-", ".", ":", "/", "", "__") if spaced else
                                ("_", "_", "-", ""))
+        self.second = rng.choice("_ -.:/+@") if spaced and rng.random() < 0.25 else ""   # a joint of some names
         self.case = rng.choice(CASES)
         self.numbers = rng.choice((0, 0.1, 0.3, 0.8))       # names with a number in them
         self.signs = rng.choice((0, 0, 0, 0.2)) if spaced else 0            # and with other signs
@@ -142,7 +147,11 @@ class Names:
             at = rng.randrange(len(parts))
             parts[at] = rng.choice(("({})", "{}+", "{}-", "{}*", "<{}>", "[{}]", "#{}", "{}%", "{}!", "@{}")).format(
                 parts[at])
-        name = self.case(self.join.join(parts)).strip(" .:/")
+        name = self.join.join(parts)
+        if self.second and len(parts) > 1 and rng.random() < 0.6:
+            at = rng.randrange(1, len(parts))
+            name = self.join.join(parts[:at]) + self.second + self.join.join(parts[at:])
+        name = self.case(name).strip(" .:/+@")
         return name if re.search("[a-z]", name, re.I) else old
 
     def bank(self, rng):

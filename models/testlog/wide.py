@@ -21,6 +21,7 @@ SIGNS = ((">=", "<="), (">", "<"), (">= ", "<= "), ("=>", "=<"), ("+", "-"), ("/
          ("from ", "to "), ("over ", "under "), ("above ", "below "), ("more than ", "less than "), ("lo=", "hi="))
 MARKS = "!#%&*+,-./:;=?@^_|~"
 NOTES = "#;!*%/~-+:&?"
+TAIL = ("site", "x", "y", "verdict", "hard_bin", "soft_bin", "count")   # what the end of a part may tell
 
 
 def seen(text):
@@ -253,6 +254,7 @@ class Wide(Style):
         self.part_joint = rng.choice((" ", " ", "#", ": ", "=", "_"))
         self.part_sites = rng.random() < 0.5
         self.tail = rng.sample(("site", "where", "verdict", "bins", "count"), rng.randint(1, 4))
+        self.tail_names = {k: spelling.key(rng, k, 0.05) for k in TAIL} if rng.random() < 0.2 else {}
         self.tail_gap = rng.choice((" ", " ", "  ", ", ", " | ", ";", "\t", ": "))
         self.tail_mark = rng.choice(("", "", "", "> ", "-- ", "* ", "end ", "=> ", "# ",
                                      spelling.key(rng, "part", 0.5) + " "))
@@ -344,6 +346,8 @@ class Wide(Style):
     def end(self, dies, bins):
         if "bins" not in self.tail and self.rng.random() < 0.5:
             return []
+        if self.tail_names:
+            return self.done(self.table(dies, bins))
         lines = []
         for die, (hard, soft) in zip(dies, bins):
             parts = {"site": self.place.site + f"{self.site(die)}", "where": self.place.where(die),
@@ -351,6 +355,16 @@ class Wide(Style):
                      "count": f"n={self.rng.randint(20, 400)}"}
             lines.append(self.tail_mark + self.tail_gap.join(filter(None, (parts[k] for k in self.tail))))
         return self.done(lines)
+
+    def table(self, dies, bins):
+        """Lines of bare fields below the line of their names."""
+        columns = [c for k in self.tail for c in {"where": "xy", "bins": self.place.bins}.get(k, (k,))]
+        rows = [self.tail_names] + [
+            {"site": f"{die.site}", "x": f"{die.x}", "y": f"{die.y}", "verdict": self.verdict.text(int(hard) == 1),
+             "hard_bin": f"{hard}", "soft_bin": f"{soft}", "count": str(self.rng.randint(20, 400))}
+            for die, (hard, soft) in zip(dies, bins)]
+        width = 0 if self.tail_gap.strip() else max(seen(row[c]) for row in rows for c in columns)
+        return [self.tail_mark + self.tail_gap.join(pad(row[c], width) for c in columns) for row in rows]
 
     def note(self, text):
         if self.rng.random() < 0.3:
