@@ -172,6 +172,17 @@ enum err_code doc_parse_file(struct json_t **out, const char *path, size_t bytes
     return err->code;
 }
 
+enum err_code doc_read_object(struct json_t **out, const char *path, size_t bytes_max,
+                              struct err *err)
+{
+    if (doc_parse_file(out, path, bytes_max, err) || json_is_object(*out))
+        return err->code;
+    err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", doc_type_name(*out));
+    doc_free(*out);
+    *out = NULL;
+    return err->code;
+}
+
 void doc_free(struct json_t *value)
 {
     json_decref(value);

@@ -51,6 +51,10 @@ enum err_code doc_parse_mapped(struct json_t **out, const char *bytes, size_t le
 /* Reads and parses a file of at most bytes_max bytes. ERR_IO if it cannot be read. */
 enum err_code doc_parse_file(struct json_t **out, const char *path, size_t bytes_max,
                              struct err *err);
+/* The same of an object: ERR_UNSUPPORTED if the file has something else, which has no members and
+ * would pass for an empty one. */
+enum err_code doc_read_object(struct json_t **out, const char *path, size_t bytes_max,
+                              struct err *err);
 
 void doc_free(struct json_t *value);
 

@@ -61,7 +61,7 @@ enum err_code class_prior_read_file(const char *path, const struct class_prior_l
                                     double *counts, struct err *err)
 {
     struct json_t *root = NULL;
-    if (!doc_parse_file(&root, path, FILE_BYTES_MAX, err))
+    if (!doc_read_object(&root, path, FILE_BYTES_MAX, err))
         read_counts(counts, root, "$", labels, err);
     doc_free(root);
     if (err->code == ERR_UNSUPPORTED)

@@ -470,12 +470,7 @@ static enum err_code parse_file(struct json_t **out, const char *dir, const char
         return err_set(err, ERR_IO, "%s: the path is too long", name);
     if (file_exists(path, &is_there, err) || !is_there)
         return err->code;
-    if (doc_parse_file(out, path, FILE_BYTES_MAX, err))
-        return err->code;
-    if (strcmp(doc_type_name(*out), "an object") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s: expected an object, found %s", name,
-                       doc_type_name(*out));
-    return ERR_OK;
+    return doc_read_object(out, path, FILE_BYTES_MAX, err) ? err_prefix(err, "%s: ", name) : ERR_OK;
 }
 
 static const struct family_tokens *find_family(const struct json_t *config)

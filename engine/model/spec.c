@@ -33,14 +33,7 @@ static enum err_code parse_file(struct json_t **out, const char *dir, const char
     *out = NULL;
     if (file_path(path, dir, name, err) || (optional && (file_exists(path, &found, err) || !found)))
         return err->code;
-    if (doc_parse_file(out, path, bytes_max, err))
-        return err->code;
-    if (strcmp(doc_type_name(*out), "an object") == 0)
-        return ERR_OK;
-    err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", doc_type_name(*out));
-    doc_free(*out);
-    *out = NULL;
-    return err->code;
+    return doc_read_object(out, path, bytes_max, err);
 }
 
 /* Every unsupported feature in a file has the same error code, however it was detected. */

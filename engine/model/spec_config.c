@@ -390,6 +390,8 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
         get_size(config, "type_vocab_size", SIZE_LIMIT, 2, &spec->token_types, err);
     if (doc_get_string(config, "$", "position_embedding_type", &position_type, err))
         return err->code;
+    if (doc_has_null(config, "position_embedding_type")) /* there it means: no positions at all */
+        position_type = "null";
     if (strcmp(position_type, "absolute") != 0)
         return err_set(err, ERR_UNSUPPORTED,
                        "position_embedding_type '%s' is not supported (supported: absolute)",

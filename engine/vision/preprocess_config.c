@@ -398,7 +398,7 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, const cha
             "{\"height\": %u, \"width\": %u}, \"image_mean\": [0.5, 0.5, 0.5], \"image_std\": "
             "[0.5, 0.5, 0.5]}",
             family_class, size.height, size.width);
-    if (file_path(path, dir, name, err) || doc_parse_file(&root, path, FILE_BYTES_MAX, err) ||
+    if (file_path(path, dir, name, err) || doc_read_object(&root, path, FILE_BYTES_MAX, err) ||
         find_steps(root, &steps, err))
         goto out;
     read_config(steps, family_class, image_size, out, err);

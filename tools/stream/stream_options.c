@@ -237,7 +237,7 @@ static enum err_code read_file(struct stream_options *options, struct err *err)
 {
     if (options->config == NULL)
         return ERR_OK;
-    if (doc_parse_file(&options->file, options->config, FILE_BYTES_MAX, err) == ERR_OK)
+    if (doc_read_object(&options->file, options->config, FILE_BYTES_MAX, err) == ERR_OK)
         doc_each_member(options->file, take_member, options, err);
     return err->code ? err_prefix(err, "%s: ", options->config) : ERR_OK;
 }

@@ -172,7 +172,7 @@ enum err_code pair_spec_read(struct spec *source, struct spec *target, const cha
     *source = *target = (struct spec){0};
     if (directory_check(dir, err) || file_path(path, dir, "config.json", err))
         return err->code;
-    if (doc_parse_file(&config, path, FILE_BYTES_MAX, err) ||
+    if (doc_read_object(&config, path, FILE_BYTES_MAX, err) ||
         read_pair(source, target, config, err)) {
         if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
             err->code = ERR_UNSUPPORTED; /* the checkpoint's fault, as in spec.c */
@@ -256,7 +256,7 @@ enum err_code pair_spec_read_settings(struct spec *source, const char *dir, stru
     source->policy.ood.method = OOD_NONE;
     if (file_path(path, dir, "attnd.json", err) || file_exists(path, &is_there, err) || !is_there)
         return err->code;
-    if (!doc_parse_file(&object, path, FILE_BYTES_MAX, err))
+    if (!doc_read_object(&object, path, FILE_BYTES_MAX, err))
         pair_spec_read_attnd(source, object, arena, err);
     if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
         err->code = ERR_UNSUPPORTED;

@@ -72,7 +72,7 @@ static enum err_code parse(struct json_t **out, const char *dir, const char *nam
     *out = NULL;
     if (file_path(path, dir, name, err) || file_exists(path, &exists, err))
         return err->code;
-    if (exists && doc_parse_file(out, path, FILE_BYTES_MAX, err))
+    if (exists && doc_read_object(out, path, FILE_BYTES_MAX, err))
         return err_prefix(err, "%s: ", name);
     return ERR_OK;
 }

@@ -301,6 +301,29 @@ START_TEST(json_parse_file_gives_a_tree_or_null_and_a_reason)
 }
 END_TEST
 
+START_TEST(json_read_object_takes_nothing_else_for_an_empty_one)
+{
+    static const char *const others[] = {"[]", "null", "7", "\"{}\""};
+    struct tempdir dir;
+    char path[128];
+    struct json_t *root;
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/a.json", dir.path);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct err err = {0};
+        tempdir_write(&dir, "a.json", others[i], strlen(others[i]));
+        ck_assert_int_eq(doc_read_object(&root, path, 64, &err), ERR_UNSUPPORTED);
+        ck_assert_ptr_eq(strstr(err.text, "expected an object, found "), err.text);
+        ck_assert_ptr_null(root);
+    }
+    struct err err = {0};
+    tempdir_write(&dir, "a.json", "{}", 2);
+    ck_assert_int_eq(doc_read_object(&root, path, 64, &err), ERR_OK);
+    doc_free(root);
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* Files may be larger than requests, and their integers are read as reals. */
 START_TEST(json_limits_of_files_and_requests_are_their_own)
 {
@@ -327,5 +350,6 @@ SUITE("json_access", json_tells_the_kind_of_every_value, json_accessors_give_the
       json_get_takes_members_and_leaves_absent_ones_alone,
       json_get_returns_the_error_that_was_there, json_each_member_goes_in_order_until_one_fails,
       json_limits_hold_at_their_bound_and_not_beyond, json_errors_have_their_code_and_their_byte,
+      json_read_object_takes_nothing_else_for_an_empty_one,
       json_parse_file_gives_a_tree_or_null_and_a_reason,
       json_limits_of_files_and_requests_are_their_own)

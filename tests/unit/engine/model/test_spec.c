@@ -68,6 +68,8 @@ START_TEST(spec_refuses_by_name_what_the_engine_lacks)
     ck_refused("{\"model_type\": 7}", "model_type");
     ck_refused("{\"model_type\": \"bert\", \"hidden_act\": \"mish\"}", "mish");
     ck_refused("{\"model_type\": \"distilbert\", \"activation\": \"relu2\"}", "relu2");
+    ck_refused("{\"model_type\": \"bert\", \"position_embedding_type\": null}",
+               "position_embedding_type 'null' is not supported (supported: absolute)");
     ck_refused("{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}",
                "relative_key");
     ck_refused("{\"model_type\": \"bert\", \"hidden_size\": 100, \"num_attention_heads\": 3}",

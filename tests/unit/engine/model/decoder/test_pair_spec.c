@@ -307,7 +307,24 @@ START_TEST(a_confidence_that_would_not_be_obeyed_is_refused_by_name)
 }
 END_TEST
 
-SUITE("pair_spec", defaults_are_those_of_the_classes, sides_have_sizes_of_their_own,
+START_TEST(settings_that_are_no_object_are_not_taken_for_none)
+{
+    struct tempdir dir;
+    struct arena arena;
+    arena_init(&arena);
+    tempdir_open(&dir);
+    err = (struct err){0};
+    source = (struct spec){.version = "1"};
+    tempdir_write(&dir, "attnd.json", "[]", 2);
+    ck_assert_int_eq(pair_spec_read_settings(&source, dir.path, &arena, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "attnd.json: expected an object, found an array");
+    tempdir_close(&dir);
+    arena_deinit(&arena);
+}
+END_TEST
+
+SUITE("pair_spec", settings_that_are_no_object_are_not_taken_for_none,
+      defaults_are_those_of_the_classes, sides_have_sizes_of_their_own,
       an_image_encoder_is_read_with_its_decoder, what_is_not_supported_is_refused_by_name,
       tensors_that_are_missing_or_of_another_shape_are_named, all_tensors_of_both_sides_are_bound,
       a_confidence_that_would_not_be_obeyed_is_refused_by_name)

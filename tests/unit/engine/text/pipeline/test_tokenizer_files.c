@@ -126,6 +126,25 @@ static void refuse(const char *vocab, const char *merges, const char *config, co
 
 #define WORDS "{\"<s>\": 0, \"</s>\": 2, \"a\": 3}"
 
+START_TEST(tokenizer_files_that_are_no_object_are_not_taken_for_empty_ones)
+{
+    static const char *const names[] = {"tokenizer_config.json", "special_tokens_map.json",
+                                        "added_tokens.json", "config.json", "tokenizer.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct err err = {0};
+        struct tempdir dir;
+        struct tokenizer *out;
+        char text[128];
+        fixture_write(&dir, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", NULL, NULL);
+        tempdir_write(&dir, names[i], "[]", 2);
+        snprintf(text, sizeof text, "%s: expected an object, found an array", names[i]);
+        ck_assert(tokenizer_open(&out, dir.path, 512, &err) != ERR_OK);
+        ck_assert_str_eq(err.text, text);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
 START_TEST(tokenizer_files_name_the_missing_part_of_older_files)
 {
     refuse("[", "", NULL, "vocab.json: ");
@@ -145,4 +164,5 @@ START_TEST(tokenizer_files_name_the_missing_part_of_older_files)
 END_TEST
 
 SUITE("tokenizer_files", the_older_files_mean_what_tokenizer_json_says,
+      tokenizer_files_that_are_no_object_are_not_taken_for_empty_ones,
       tokenizer_files_name_the_missing_part_of_older_files)
