@@ -55,7 +55,9 @@ int main(int argc, char **argv)
     int code = act(&config, action, &source, &err);
     config_deinit(&config);
     /* Also of what went out before. Who serves says in the log that it is ready, too. */
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK && action != CONFIG_SERVE)
-        code = EXIT_FAILED;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK && action != CONFIG_SERVE) {
+        err_set(&err, ERR_IO, "standard output: cannot be written");
+        code = fail(&err);
+    }
     return code;
 }

@@ -42,7 +42,7 @@ START_TEST(print_config_prints_what_would_be_served_and_ends_with_0)
 }
 END_TEST
 
-START_TEST(start_ends_with_1_if_output_cannot_be_written)
+START_TEST(start_ends_with_1_and_says_so_if_output_cannot_be_written)
 {
     static const char *const printing[] = {"--help", "--version", "--print-config",
                                            "--check-config --model " KERNEL};
@@ -50,9 +50,13 @@ START_TEST(start_ends_with_1_if_output_cannot_be_written)
     built_program("attnd", program, sizeof program);
     unsetenv("ATTND_TEST_BACKEND"); /* ours, not the program's */
     for (size_t i = 0; i < sizeof printing / sizeof printing[0]; i++) {
-        snprintf(command, sizeof command, "%s %s >/dev/full", program, printing[i]);
+        snprintf(command, sizeof command, "%s %s >/dev/full 2>/dev/null", program, printing[i]);
         int status = system(command);
         ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%s: %d", command, status);
+        snprintf(command, sizeof command,
+                 "%s %s 2>&1 >/dev/full | grep -qx 'attnd: standard output: cannot be written'",
+                 program, printing[i]);
+        ck_assert_int_eq(system(command), 0);
     }
     snprintf(command, sizeof command, "%s --workers x >/dev/full 2>/dev/null", program);
     int status = system(command);
@@ -201,7 +205,7 @@ START_TEST(a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)
 END_TEST
 
 SUITE("contract_start", print_config_prints_what_would_be_served_and_ends_with_0,
-      start_ends_with_1_if_output_cannot_be_written, more_threads_than_processors_are_warned_of,
-      too_few_descriptors_are_warned_of,
+      start_ends_with_1_and_says_so_if_output_cannot_be_written,
+      more_threads_than_processors_are_warned_of, too_few_descriptors_are_warned_of,
       the_server_lets_itself_have_descriptors_for_its_connections,
       a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)
