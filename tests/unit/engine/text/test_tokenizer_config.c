@@ -156,7 +156,7 @@ START_TEST(tokenizer_config_refusals_say_which_file_and_why)
          "tokenizer_config.json: "
          "$.added_tokens_decoder: a name is not an id from 0 to 16777215"},
         {NULL, "{}", NULL, "tokenizer.json: $.model.type is missing"},
-        {NULL, "[]", NULL, "tokenizer.json: $: expected an object, found an array"},
+        {NULL, "[]", NULL, "tokenizer.json: expected an object, found an array"},
         {VOCAB, NULL, "{\"added_tokens_decoder\": {\"1\": {\"content\": \"y\"}}}",
          "tokenizer_config.json: added token 'y' has the id 1 instead of 10"},
         {NULL, "{" PRE "\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 1.5}}}", NULL,
