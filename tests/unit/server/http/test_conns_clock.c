@@ -98,7 +98,8 @@ static const enum conn_state timed[] = {CONN_NEW,  CONN_IDLE,  CONN_HEAD,
                                         CONN_BODY, CONN_REPLY, CONN_PARTING};
 enum { TIMED = sizeof timed / sizeof timed[0] };
 
-/* What arrived lies unread; what left has been taken, and the rest was not sent. */
+/* The client has sent a byte, which the server has not read. In CONN_REPLY the client has room for
+ * more bytes, and the server has not sent them. */
 START_TEST(a_connection_whose_io_thread_has_work_gets_one_more_round_of_any_state)
 {
     for (int i = 0; i < TIMED; i++) {
