@@ -27,8 +27,8 @@ static enum err_code check_target(const struct replacement *file, struct err *er
                                               : "device");
 }
 
-/* The lock is the writer's until the name is PATH. Whoever opened the file before that finds out
- * that it is not PATH.partial any more. A file system without locks has none. */
+/* The writer holds the lock until the file's name is PATH. A process that opened the file before
+ * that finds that it is no longer PATH.partial. A file system without locks has none. */
 static enum err_code take_partial(struct replacement *file, const struct stat *ours,
                                   struct err *err)
 {

@@ -64,8 +64,8 @@ static void enter_locked(struct conns *conns, struct conn *conn, enum conn_state
     }
 }
 
-/* The I/O thread, not the client, is what the connection waits for: bytes have arrived that it has
- * not read, or the client has taken what was sent and the rest is not sent. */
+/* True if the connection waits for its I/O thread, not for the client: the thread has not read
+ * bytes that have arrived, or has not sent bytes for which the client has room. */
 static bool has_work(const struct conn *conn)
 {
     return conn->state == CONN_REPLY ? sockets_takes_more(conn->fd) : sockets_unread(conn->fd);

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* CONNS_LATE_MS: who looks at a deadline so long after it did not run when it passed. */
+/* CONNS_LATE_MS: if a sweep comes so long after a deadline, the process did not run meanwhile. */
 enum { CONNS_PARTING_MS = 250, CONNS_HANDSHAKE_MS = 1000, CONNS_LATE_MS = 1000 };
 
 enum conn_state {
