@@ -1,9 +1,11 @@
 #include "engine/base/gunzip.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { GZIP_ONLY = 16, START_BYTES = 64 * 1024 };
@@ -30,7 +32,7 @@ static enum err_code make_room(struct unpacked *out, size_t bytes_max, struct er
     return ERR_OK;
 }
 
-static bool has_magic(const void *bytes, size_t len)
+bool gunzip_is_packed(const void *bytes, size_t len)
 {
     return len >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
 }
@@ -38,7 +40,7 @@ static bool has_magic(const void *bytes, size_t len)
 /* True if another member follows. gzip(1) ignores all else there; zeros pad a tape's blocks. */
 static bool has_another(z_stream *stream)
 {
-    return has_magic(stream->next_in, stream->avail_in) && inflateReset(stream) == Z_OK;
+    return gunzip_is_packed(stream->next_in, stream->avail_in) && inflateReset(stream) == Z_OK;
 }
 
 static enum err_code refuse_data(const z_stream *stream, int status, struct err *err)
@@ -74,7 +76,7 @@ static enum err_code inflate_all(z_stream *stream, struct unpacked *out, size_t 
 
 enum err_code gunzip_if_packed(char **bytes, size_t *len, size_t bytes_max, struct err *err)
 {
-    if (!has_magic(*bytes, *len))
+    if (!gunzip_is_packed(*bytes, *len))
         return ERR_OK;
     if (*len > UINT_MAX)
         return err_set(err, ERR_TOO_LARGE, "%zu bytes of gzip; the limit is %u", *len, UINT_MAX);
@@ -130,7 +132,7 @@ enum err_code gunzip_into(char *out, size_t room, size_t *out_len, const char *b
 {
     z_stream stream;
     *out_len = 0;
-    if (!has_magic(bytes, len))
+    if (!gunzip_is_packed(bytes, len))
         return err_set(err, ERR_MALFORMED, "not gzip data: they do not begin with 1f 8b");
     if (len > UINT_MAX || room > UINT_MAX)
         return err_set(err, ERR_TOO_LARGE, "gzip of more than %u bytes", UINT_MAX);
@@ -148,4 +150,46 @@ enum err_code gunzip_into(char *out, size_t room, size_t *out_len, const char *b
     if (is_full)
         return err_set(err, ERR_TOO_LARGE, "the gzip data unpack to more than %zu bytes", room);
     return status == Z_STREAM_END ? ERR_OK : refuse_data(&stream, status, err);
+}
+
+/* ---- a file, piece by piece ---- */
+
+struct gzFile_s *gunzip_open(int fd)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    struct gzFile_s *file = own < 0 ? NULL : gzdopen(own, "rb");
+    if (file == NULL && own >= 0)
+        close(own);
+    return file;
+}
+
+enum err_code gunzip_read(struct gzFile_s *file, char *out, size_t room, size_t *got,
+                          struct err *err)
+{
+    int status, count = gzread(file, out, room < INT_MAX ? (unsigned)room : INT_MAX);
+    *got = count > 0 ? (size_t)count : 0;
+    if (count > 0)
+        return ERR_OK;
+    const char *cause = gzerror(file, &status);
+    if (status == Z_OK)
+        return ERR_OK;
+    if (status == Z_ERRNO)
+        return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
+    if (status == Z_MEM_ERROR)
+        return err_no_memory(err, (size_t)1 << MAX_WBITS);
+    if (status == Z_BUF_ERROR)
+        return err_set(err, ERR_MALFORMED, "the gzip data are cut off");
+    return err_set(err, ERR_MALFORMED, "the gzip data are damaged near byte %llu: %s",
+                   (unsigned long long)gunzip_place(file), cause);
+}
+
+uint64_t gunzip_place(struct gzFile_s *file)
+{
+    z_off_t at = gzoffset(file);
+    return at > 0 ? (uint64_t)at : 0;
+}
+
+void gunzip_close(struct gzFile_s *file)
+{
+    gzclose(file);
 }

@@ -284,25 +284,3 @@ enum err_code charset_decode(const char *charset, const char *bytes, size_t len,
     out[*out_len] = '\0';
     return ERR_OK;
 }
-
-enum err_code charset_take_mark(char **bytes, size_t *len, struct err *err)
-{
-    const char *charset = charset_of_mark(*bytes, *len);
-    if (charset[0] == '\0') {
-        if (*len >= 3 && memcmp(*bytes, mark, 3) == 0)
-            memmove(*bytes, *bytes + 3, *len -= 3);
-        return ERR_OK;
-    }
-    char *text = malloc(charset_bytes(*len));
-    if (text == NULL)
-        err_no_memory(err, charset_bytes(*len));
-    else
-        charset_decode(charset, *bytes, *len, text, len, err);
-    free(*bytes);
-    *bytes = text;
-    if (err->code != ERR_OK) {
-        free(text);
-        *bytes = NULL;
-    }
-    return err->code;
-}

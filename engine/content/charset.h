@@ -35,9 +35,4 @@ size_t charset_bytes(size_t len);
 enum err_code charset_decode(const char *charset, const char *bytes, size_t len, char *out,
                              size_t *out_len, struct err *err);
 
-/* A file's text as the server reads a body of text/plain: without a byte order mark, of UTF-16 as
- * UTF-8. *bytes is malloc's, and may be exchanged; on an error it is freed and NULL. Other bytes
- * that are not UTF-8 stay. ERR_UNUSABLE: half a character of UTF-16; ERR_NO_MEMORY. */
-enum err_code charset_take_mark(char **bytes, size_t *len, struct err *err);
-
 #endif

@@ -6,7 +6,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/utf8.h"
-#include "engine/content/charset.h"
+#include "engine/content/text_file.h"
 #include "learn/data/dataset_form.h"
 
 #include <errno.h>
@@ -44,11 +44,11 @@ bool dataset_is_full(const struct dataset *dataset, const struct dataset_options
     return options->items_max != 0 && dataset->count >= options->items_max;
 }
 
-/* A byte order mark of UTF-16, as Excel's "Unicode text" has it, makes the file UTF-8. */
 enum err_code dataset_read_file(char **out, size_t *len, const char *path, struct err *err)
 {
-    return file_read(out, len, path, LIST_BYTES_MAX, err) ? err->code
-                                                          : charset_take_mark(out, len, err);
+    return file_read(out, len, path, LIST_BYTES_MAX, err)
+               ? err->code
+               : text_file_decode(out, len, LIST_BYTES_MAX, err);
 }
 
 enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item, struct err *err)
@@ -137,35 +137,31 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
 typedef enum err_code (*reader)(struct dataset *dataset, const char *path,
                                 const struct dataset_options *options, struct err *err);
 
-static bool ends_in(const char *path, const char *suffix)
-{
-    size_t len = strlen(path), tail = strlen(suffix);
-    return len > tail && strcasecmp(path + len - tail, suffix) == 0;
-}
-
 static enum err_code choose_reader(reader *out, const char *path,
                                    const struct dataset_options *options, struct err *err)
 {
     struct stat status;
     if (stat(path, &status) != 0)
         return err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
-    *out = S_ISDIR(status.st_mode)                               ? dataset_folder_read
-           : ends_in(path, ".jsonl") || ends_in(path, ".ndjson") ? dataset_jsonl_read
-           : ends_in(path, ".csv")                               ? dataset_csv_read
-           : ends_in(path, ".txt") || ends_in(path, ".log")      ? dataset_text_read
-                                                                 : NULL;
+    *out = S_ISDIR(status.st_mode)                                             ? dataset_folder_read
+           : text_file_ends(path, ".jsonl") || text_file_ends(path, ".ndjson") ? dataset_jsonl_read
+           : text_file_ends(path, ".csv")                                      ? dataset_csv_read
+           : text_file_ends(path, ".txt") || text_file_ends(path, ".log")      ? dataset_text_read
+                                                                               : NULL;
     if (options->reads_targets && (*out == dataset_folder_read || *out == dataset_text_read))
-        return err_set(err, ERR_UNUSABLE,
-                       "texts to write are read of a list, a file .jsonl, .ndjson or .csv");
+        return err_set(
+            err, ERR_UNUSABLE,
+            "texts to write are read of a list, a file .jsonl, .ndjson or .csv (or these .gz)");
     if (options->reads_spans && *out != dataset_jsonl_read)
-        return err_set(err, ERR_UNUSABLE,
-                       "spans are read of a list of objects, a file .jsonl or .ndjson");
+        return err_set(
+            err, ERR_UNUSABLE,
+            "spans are read of a list of objects, a file .jsonl or .ndjson (or these .gz)");
     if (*out == NULL && options->labels_optional)
         return err_set(err, ERR_UNUSABLE,
-                       "a data set is a file .jsonl, .ndjson, .csv, .txt or .log");
+                       "a data set is a file .jsonl, .ndjson, .csv, .txt or .log (or these .gz)");
     if (*out == NULL)
         return err_set(err, ERR_UNUSABLE,
-                       "a data set is a file .jsonl, .ndjson or .csv, or a "
+                       "a data set is a file .jsonl, .ndjson or .csv (or these .gz), or a "
                        "folder with a folder of images for each class");
     return ERR_OK;
 }

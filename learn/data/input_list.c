@@ -1,8 +1,8 @@
 #include "learn/data/input_list.h"
 
 #include "engine/base/file.h"
-#include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
+#include "engine/content/text_file.h"
 #include "engine/fab/lot_formats.h"
 #include "learn/data/dataset_form.h"
 #include "learn/data/picture.h"
@@ -214,7 +214,7 @@ enum err_code input_list_add_lines(struct input_list *list, const char *path, st
     if (file == NULL)
         return err_no_memory(err, strlen(path));
     if (file_read_given(&bytes, &len, path, LINES_BYTES_MAX, err) ||
-        charset_take_mark(&bytes, &len, err))
+        text_file_decode(&bytes, &len, LINES_BYTES_MAX, err))
         return err_prefix(err, "%s: ", path);
     for (size_t at = 0; at < len && err->code == ERR_OK; number++) {
         const char *end = memchr(bytes + at, '\n', len - at);

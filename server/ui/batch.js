@@ -33,9 +33,9 @@ export async function rowOf(file) {
     const row = { file, name: file.name, kind: 'image', type: '', size: file.size, pixels: 0,
         start: '', results: [] };
     try {
-        const { kind, type, bytes: first } = await probe(file);
+        const { file: whole, kind, type, bytes: first } = await probe(file);
         const text = kind === 'text' ? new TextDecoder().decode(first) : '';
-        return { ...row, kind, type, pixels: pixelsOf(first, type),
+        return { ...row, file: whole, size: whole.size, kind, type, pixels: pixelsOf(first, type),
             start: [...text.trim().slice(0, 2 * START_CHARACTERS)].slice(0, START_CHARACTERS)
                 .join('') };
     } catch (error) {

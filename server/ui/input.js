@@ -30,18 +30,39 @@ function looksLikeText(bytes) {
 }
 
 /**
+ * What a file of a text holds, as the programs read it: gzip is unpacked, and UTF-16 with a byte
+ * order mark becomes UTF-8. Other files stay.
+ *
+ * @param {File} file
+ * @returns {Promise<File>}
+ */
+async function opened(file) {
+    const head = async (blob) => new Uint8Array(await blob.slice(0, 2).arrayBuffer()).join();
+    let whole = file;
+    if (await head(whole) === '31,139')
+        whole = await new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob();
+    const charset = { '255,254': 'utf-16le', '254,255': 'utf-16be' }[await head(whole)];
+    if (charset !== undefined)
+        whole = new Blob([new TextDecoder(charset, { fatal: true })
+            .decode(await whole.arrayBuffer())]);
+    return whole === file ? file : new File([whole], file.name);
+}
+
+/**
  * A file is a text only if it is one and does not claim to be an image: then the server reports
  * what is wrong with it.
  *
- * @param {File} file
- * @returns {Promise<{kind: 'image'|'text', type: string, bytes: Uint8Array}>} bytes: its first ones
+ * @param {File} packed
+ * @returns {Promise<{file: File, kind: 'image'|'text', type: string, bytes: Uint8Array}>} the file
+ *     unpacked, and its first bytes
  */
-export async function probe(file) {
+export async function probe(packed) {
+    const file = await opened(packed);
     const bytes = new Uint8Array(await file.slice(0, PROBE_BYTES).arrayBuffer());
     const signature = signatureOf(bytes);
     if (signature === undefined && !file.type.startsWith('image/') && looksLikeText(bytes))
-        return { kind: 'text', type: 'text/plain', bytes };
-    return { kind: 'image', bytes,
+        return { file, kind: 'text', type: 'text/plain', bytes };
+    return { file, kind: 'image', bytes,
         type: signature?.type ?? (file.type || 'application/octet-stream') };
 }
 
@@ -50,9 +71,9 @@ export async function probe(file) {
  * @returns {Promise<Input>}
  */
 export async function inputOf(file) {
-    const { kind, type } = await probe(file);
-    return kind === 'text' ? { kind, text: await file.text(), name: file.name }
-        : { kind, blob: file, name: file.name, type };
+    const { file: whole, kind, type } = await probe(file);
+    return kind === 'text' ? { kind, text: await whole.text(), name: file.name }
+        : { kind, blob: whole, name: file.name, type };
 }
 
 /** A text that comes from no file is told by its length: a name must not repeat it. */

@@ -1,6 +1,7 @@
 /* Several inputs at once: a row for each, whatever becomes of it. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { MODELS, drop, fixture, saved, shoot, shownAnswer } from './support.mjs';
 import { greyPng } from './png.mjs';
 import { SIDE, waferPng } from './wafers.mjs';
@@ -45,6 +46,21 @@ function bodies(page) {
     });
     return out;
 }
+
+test('a log in gzip or UTF-16 is answered as the log itself', () => shared.open({}, async (page) => {
+    const text = 'watchdog: BUG: soft lockup - CPU#1 stuck for 23 µs';
+    const wide = Buffer.from(`\uFEFF${text}`, 'utf16le');
+    await drop(page, 'body', [log('a.log', text), { name: 'b.log.gz', type: 'application/gzip',
+        bytes: gzipSync(text) }, { name: 'c.log', type: '', bytes: wide },
+    { name: 'd.log.gz', type: '', bytes: gzipSync(wide) }]);
+    await whole(page);
+    const rows = await cells(page);
+    assert.equal(rows.length, 4);
+    for (const [i, [first, ...answer]] of rows.entries()) {
+        assert.equal(first, `${['a.log', 'b.log.gz', 'c.log', 'd.log.gz'][i]}${text}`);
+        assert.deepEqual(answer, rows[0].slice(1));
+    }
+}));
 
 test('images and logs that are dropped together have a row each, and an error its own', () =>
     shared.open({ expected: FAILED }, async (page) => {

@@ -177,7 +177,7 @@ static const struct room {
     {"tools/answers",
      false,
      {"engine", "engine/decide/extraction.h", /* how many answers a question may have */
-      "engine/content/charset.h",             /* of a file of texts */
+      "engine/content/text_file.h",           /* the lines of a file */
       "engine/cli", "engine/base", "wire"}},
     {"tools/batch",
      false,

@@ -1,7 +1,7 @@
 #include "tools/answers/writing_options.h"
 
 #include "engine/base/file.h"
-#include "engine/content/charset.h"
+#include "engine/content/text_file.h"
 #include "wire/codec_writing.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static enum err_code add_lines(struct writing_options *options, const char *path
     char *bytes = NULL, *rest = NULL;
     size_t len;
     if (file_read_input(&bytes, &len, path, ALLOWED_BYTES_MAX, err) ||
-        charset_take_mark(&bytes, &len, err))
+        text_file_decode(&bytes, &len, ALLOWED_BYTES_MAX, err))
         goto out;
     rest = arena_copy(&options->arena, bytes, len);
     if (rest == NULL) {

@@ -64,8 +64,9 @@ static const struct cli_option table[] = {
     CLI_ROW_OTHER(
         "data", "FILE", add_source, .tag = SOURCE_DATA,
         .help =
-            "Answers each line of a .jsonl file, or each record of a .csv file; - is JSON lines "
-            "of standard input. Images are relative to the file; id is kept."),
+            "Answers each line of a .jsonl or .ndjson file, or each record of a .csv file, which "
+            "may be .gz; - is JSON lines of standard input. Images are relative to the file; id is "
+            "kept."),
     ROW(text_field, "text-field", "NAME", .fallback = "text",
         .help = "The member or column of --data that holds the text."),
     ROW(image_field, "image-field", "NAME", .fallback = "image",

@@ -1,7 +1,9 @@
 #include "tools/batch/sources.h"
 
 #include "engine/base/file.h"
+#include "engine/base/gunzip.h"
 #include "engine/content/charset.h"
+#include "engine/content/text_file.h"
 #include "tools/batch/record.h"
 
 #include <errno.h>
@@ -18,58 +20,6 @@ enum { FIRST_BYTES = 256 * 1024, LOOK_MS = 50 };
 /* The place in a CSV record: at the head of a field, in a plain one, between quotes, behind a quote
  * that closes the field unless another follows. */
 enum { AT_HEAD, IN_PLAIN, IN_QUOTES, AT_QUOTE };
-
-/* A file of UTF-16 is read whole, and its UTF-8 takes its place, in memory. */
-static enum err_code decode_file(struct record_reader *reader, const char *path, struct err *err)
-{
-    enum { BYTES_MAX = 1 << 30 };
-    char *text;
-    size_t len, at = 0;
-    if (file_read_input(&text, &len, path, BYTES_MAX, err) || charset_take_mark(&text, &len, err))
-        return err->code;
-    int memory = memfd_create("text", MFD_CLOEXEC);
-    for (ssize_t put = 1; at < len && put > 0; at += put > 0 ? (size_t)put : 0)
-        put = write(memory, text + at, len - at);
-    free(text);
-    if (at < len || lseek(memory, 0, SEEK_SET) != 0) {
-        if (memory >= 0)
-            close(memory);
-        return err_no_memory(err, len);
-    }
-    close(reader->fd);
-    reader->fd = memory;
-    reader->total = len;
-    return ERR_OK;
-}
-
-enum err_code record_reader_open(struct record_reader *out, const char *path, struct err *err)
-{
-    struct stat file;
-    bool is_stdin = strcmp(path, "-") == 0;
-    *out = (struct record_reader){.line = 1, .separator = ',', .stop = out->stop};
-    out->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (out->fd < 0 || fstat(out->fd, &file) != 0)
-        return err_set(err, ERR_UNUSABLE, "cannot be opened: %s", strerror(errno));
-    if (S_ISDIR(file.st_mode))
-        return err_set(err, ERR_UNUSABLE, "cannot be read: it is a folder");
-    out->may_wait = !S_ISREG(file.st_mode);
-    out->total = out->may_wait ? 0 : (uint64_t)file.st_size;
-    char head[2];
-    bool is_marked = !out->may_wait && pread(out->fd, head, sizeof head, 0) == sizeof head;
-    return is_marked && charset_of_mark(head, sizeof head)[0] != '\0' ? decode_file(out, path, err)
-                                                                      : ERR_OK;
-}
-
-void record_reader_close(struct record_reader *reader)
-{
-    if (reader->fd > STDIN_FILENO)
-        close(reader->fd);
-    reader->fd = -1;
-    free(reader->bytes);
-    reader->bytes = NULL;
-}
-
-/* ---- bytes ---- */
 
 /* Drops the bytes that were given, and makes room behind the rest. */
 static enum err_code make_room(struct record_reader *reader, struct err *err)
@@ -89,6 +39,74 @@ static enum err_code make_room(struct record_reader *reader, struct err *err)
     reader->bytes = larger;
     reader->size = size;
     return ERR_OK;
+}
+
+/* A file of UTF-16 is read whole, and its UTF-8 takes its place, in memory. */
+static enum err_code decode_file(struct record_reader *reader, const char *path, struct err *err)
+{
+    enum { BYTES_MAX = 1 << 30 };
+    char *text;
+    size_t len, at = 0;
+    if (file_read_input(&text, &len, path, BYTES_MAX, err) ||
+        text_file_decode(&text, &len, BYTES_MAX, err))
+        return err->code;
+    int memory = memfd_create("text", MFD_CLOEXEC);
+    for (ssize_t put = 1; at < len && put > 0; at += put > 0 ? (size_t)put : 0)
+        put = write(memory, text + at, len - at);
+    free(text);
+    if (at < len || lseek(memory, 0, SEEK_SET) != 0) {
+        if (memory >= 0)
+            close(memory);
+        return err_no_memory(err, len);
+    }
+    record_reader_close(reader);
+    reader->fd = memory;
+    reader->total = len;
+    reader->size = reader->len = 0;
+    reader->taken = 0;
+    return ERR_OK;
+}
+
+enum err_code record_reader_open(struct record_reader *out, const char *path, struct err *err)
+{
+    struct stat file;
+    char head[2] = "";
+    size_t len = 0;
+    bool is_stdin = strcmp(path, "-") == 0;
+    *out = (struct record_reader){.line = 1, .separator = ',', .stop = out->stop};
+    out->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (out->fd < 0 || fstat(out->fd, &file) != 0)
+        return err_set(err, ERR_UNUSABLE, "cannot be opened: %s", strerror(errno));
+    if (S_ISDIR(file.st_mode))
+        return err_set(err, ERR_UNUSABLE, "cannot be read: it is a folder");
+    out->may_wait = !S_ISREG(file.st_mode);
+    if (out->may_wait)
+        return ERR_OK;
+    out->total = (uint64_t)file.st_size;
+    if (pread(out->fd, head, sizeof head, 0) == sizeof head)
+        len = sizeof head;
+    if (gunzip_is_packed(head, len)) {
+        if ((out->packed = gunzip_open(out->fd)) == NULL)
+            return err_no_memory(err, sizeof head);
+        if (make_room(out, err) || gunzip_read(out->packed, out->bytes, sizeof head, &len, err))
+            return err->code;
+        memcpy(head, out->bytes, out->len = len);
+    }
+    return charset_of_mark(head, len)[0] != '\0' ? decode_file(out, path, err) : ERR_OK;
+}
+
+void record_reader_close(struct record_reader *reader)
+{
+    if (reader->packed != NULL) {
+        reader->taken = gunzip_place(reader->packed);
+        gunzip_close(reader->packed);
+    }
+    if (reader->fd > STDIN_FILENO)
+        close(reader->fd);
+    reader->packed = NULL;
+    reader->fd = -1;
+    free(reader->bytes);
+    reader->bytes = NULL;
 }
 
 /* Drops the bytes of a record that is too long, and keeps its place. */
@@ -115,23 +133,33 @@ static enum err_code await(const struct record_reader *reader, struct err *err)
 
 static enum err_code fill(struct record_reader *reader, struct err *err)
 {
-    ssize_t got;
+    ssize_t got = 0;
+    size_t unpacked = 0;
     if (make_room(reader, err) || await(reader, err))
         return err->code;
-    do
-        got = read(reader->fd, reader->bytes + reader->len, reader->size - reader->len);
-    while (got < 0 && errno == EINTR);
+    char *end = reader->bytes + reader->len;
+    const size_t room = reader->size - reader->len;
+    if (reader->packed != NULL && gunzip_read(reader->packed, end, room, &unpacked, err))
+        return err->code;
+    if (reader->packed == NULL)
+        do
+            got = read(reader->fd, end, room);
+        while (got < 0 && errno == EINTR);
     if (got < 0)
         return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
-    reader->len += (size_t)got;
-    reader->has_ended = got == 0;
+    reader->len += unpacked + (size_t)got;
+    reader->has_ended = unpacked + (size_t)got == 0;
     if (!reader->has_begun && (reader->len >= 3 || reader->has_ended)) {
-        reader->has_begun = true; /* UTF-16 is left only of what cannot be read whole first */
+        reader->has_begun = true; /* UTF-16 and gzip are left only of what is no file */
+        if (gunzip_is_packed(reader->bytes, reader->len))
+            return err_set(err, ERR_UNUSABLE, "is gzip%s: unpack it first, as zcat does",
+                           reader->packed != NULL ? " in gzip"
+                                                  : ", which is read of a file, not of a stream");
         if (charset_of_mark(reader->bytes, reader->len)[0] != '\0')
             return err_set(err, ERR_UNUSABLE,
                            "is UTF-16, which is read of a file, not of a stream; send UTF-8");
         if (reader->len >= 3 && memcmp(reader->bytes, "\xEF\xBB\xBF", 3) == 0)
-            reader->at = reader->scan = 3;
+            reader->at = reader->scan = reader->taken = 3;
     }
     return ERR_OK;
 }

@@ -4,7 +4,7 @@
 #include "engine/base/doc_edit.h"
 #include "engine/base/file.h"
 #include "engine/base/utf8.h"
-#include "engine/content/charset.h"
+#include "engine/content/text_file.h"
 #include "learn/data/picture.h"
 #include "tools/batch/remote_call.h"
 #include "tools/client/bearer_key.h"
@@ -213,7 +213,7 @@ static enum err_code add_file(const struct remote *remote, const struct listed_i
             "a wafer of an STDF file is drawn by the model's own program: use it without "
             "--url");
     if (file_read_input(&bytes, &len, input->path, remote->server->body_bytes_max, err) ||
-        (!input->is_image && charset_take_mark(&bytes, &len, err)))
+        (!input->is_image && text_file_decode(&bytes, &len, remote->server->body_bytes_max, err)))
         return err->code;
     if (input->is_image) {
         buffer_text(out, "\"image\":\"");

@@ -1,5 +1,7 @@
 #include "tools/batch/sources.h"
 
+#include "engine/base/gunzip.h"
+#include "engine/content/text_file.h"
 #include "learn/data/csv.h"
 #include "learn/data/picture.h"
 
@@ -11,12 +13,6 @@
 enum { FILE_WEIGHT = 64 * 1024 }; /* bytes that a file counts as, for the bar */
 
 /* ---- which ---- */
-
-static bool ends_in(const char *path, const char *end)
-{
-    size_t len = strlen(path), end_len = strlen(end);
-    return len >= end_len && strcmp(path + len - end_len, end) == 0;
-}
 
 enum err_code sources_add(struct sources *sources, enum source_kind kind, const char *path,
                           struct err *err)
@@ -30,14 +26,15 @@ enum err_code sources_add(struct sources *sources, enum source_kind kind, const 
         source->form.kind = RECORD_LINE;
     else if (source->kind == SOURCE_PATH)
         source->form.kind = RECORD_FILE;
-    else if (ends_in(path, ".csv"))
+    else if (text_file_ends(path, ".csv"))
         source->form.kind = RECORD_CSV;
-    else if (ends_in(path, ".jsonl") || strcmp(path, "-") == 0)
+    else if (text_file_ends(path, ".jsonl") || text_file_ends(path, ".ndjson") ||
+             strcmp(path, "-") == 0)
         source->form.kind = RECORD_JSON;
     else
         return err_set(err, ERR_UNUSABLE,
-                       "%s: expected a name that ends in .jsonl or .csv, or - for JSON lines of "
-                       "standard input",
+                       "%s: expected a name that ends in .jsonl, .ndjson or .csv, with or without "
+                       ".gz behind, or - for JSON lines of standard input",
                        path);
     sources->count++;
     return ERR_OK;
@@ -184,7 +181,9 @@ struct sources_progress sources_progress(const struct sources *sources)
     for (unsigned i = 0; i < sources->count; i++) {
         const struct source *source = &sources->items[i];
         bool is_list = source->kind == SOURCE_PATH;
-        sum.done += is_list ? (uint64_t)source->next_file * FILE_WEIGHT : source->reader.taken;
+        sum.done += is_list                         ? (uint64_t)source->next_file * FILE_WEIGHT
+                    : source->reader.packed != NULL ? gunzip_place(source->reader.packed)
+                                                    : source->reader.taken;
         sum.total += is_list ? (uint64_t)source->files.count * FILE_WEIGHT : source->reader.total;
         is_known = is_known && (is_list || source->reader.total > 0);
     }

@@ -33,19 +33,21 @@
  *         use(span.bytes, span.len, span.line);
  *     record_reader_close(&reader);
  *
- * A byte order mark, lines that are blank (of CSV: empty) and the ends of lines are left out. A
- * record of more than RECORD_BYTES_MAX bytes is passed over and given without its bytes. Where a
- * CSV record ends is told by its quotes alone; learn/data/csv.h judges what is in it.
+ * A file of gzip is unpacked on the way. A byte order mark, lines that are blank (of CSV: empty)
+ * and the ends of lines are left out. A record of more than RECORD_BYTES_MAX bytes is passed over
+ * and given without its bytes. Where a CSV record ends is told by its quotes alone;
+ * learn/data/csv.h judges what is in it.
  *
  * Threads: one at a time.
  */
 
 struct record_reader {
     int fd;
+    struct gzFile_s *packed; /* reads a file of gzip; NULL: it is none */
     const atomic_bool *stop; /* set by another thread: a pipe is not waited for any longer; NULL */
     bool is_csv;             /* from the next record on */
     char separator;          /* separator of CSV */
-    uint64_t taken;          /* bytes given so far */
+    uint64_t taken;          /* bytes given so far; of gzip only when it is closed */
     uint64_t total;          /* size of a regular file; 0: unknown */
     bool may_wait;           /* it is none: a pipe or a terminal */
 
@@ -67,15 +69,15 @@ struct record_span {
 /* "-" is standard input. `stop` is the caller's to set before, all else is set here. ERR_UNUSABLE
  * if it cannot be opened or is a folder. */
 enum err_code record_reader_open(struct record_reader *out, const char *path, struct err *err);
-/* ERR_IO, ERR_NO_MEMORY; ERR_NOT_READY if it was stopped. */
+/* ERR_IO, ERR_NO_MEMORY; ERR_MALFORMED: damaged gzip; ERR_NOT_READY if it was stopped. */
 enum err_code record_reader_next(struct record_reader *reader, struct record_span *out, bool *found,
                                  struct err *err);
 void record_reader_close(struct record_reader *reader);
 
 enum { SOURCES_MAX = 256 };
 
-/* SOURCE_DATA: JSON lines or CSV, by the name; "-" is JSON lines. SOURCE_PATH: a file, a folder or
- * a pattern. */
+/* SOURCE_DATA: JSON lines or CSV, by the name (text_file_ends); "-" is JSON lines. SOURCE_PATH: a
+ * file, a folder or a pattern. */
 enum source_kind { SOURCE_LINES, SOURCE_DATA, SOURCE_PATH };
 
 struct source {
@@ -106,7 +108,7 @@ enum err_code sources_add(struct sources *sources, enum source_kind kind, const 
  * ERR_UNUSABLE with the path of what cannot be read. */
 enum err_code sources_open(struct sources *sources, const char *text_field, const char *image_field,
                            struct err *err);
-/* The record's bytes last until the next call. ERR_IO, ERR_NO_MEMORY; ERR_NOT_READY if stopped. */
+/* The record's bytes last until the next call. Fails as record_reader_next. */
 enum err_code sources_next(struct sources *sources, struct record *out, bool *found,
                            struct err *err);
 struct sources_progress sources_progress(const struct sources *sources);

@@ -1,8 +1,8 @@
 #include "learn/eval/measure/input_reader.h"
 
 #include "engine/base/file.h"
-#include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
+#include "engine/content/text_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static enum err_code prepare(struct input_reader *reader, const struct listed_in
         char *bytes;
         size_t len;
         if (file_read_input(&bytes, &len, source->path, FILE_BYTES_MAX, err) ||
-            charset_take_mark(&bytes, &len, err))
+            text_file_decode(&bytes, &len, FILE_BYTES_MAX, err))
             return err->code;
         const char *text = arena_copy(arena, bytes, len);
         free(bytes);

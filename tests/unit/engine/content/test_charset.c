@@ -154,40 +154,6 @@ START_TEST(charset_errors_give_the_place_of_the_bad_character)
 }
 END_TEST
 
-static void takes(const char *bytes, size_t len, const char *text)
-{
-    char *copy = malloc(len + 1);
-    struct err err = {0};
-    ck_assert_ptr_nonnull(copy);
-    memcpy(copy, bytes, len);
-    ck_assert_int_eq(charset_take_mark(&copy, &len, &err), ERR_OK);
-    ck_assert_uint_eq(len, strlen(text));
-    ck_assert_mem_eq(copy, text, len);
-    free(copy);
-}
-
-START_TEST(a_file_loses_its_mark)
-{
-    char *half = strdup("\xFF\xFE"
-                        "ab"
-                        "c");
-    size_t len = 5;
-    struct err err = {0};
-    takes("", 0, "");
-    takes("\xEF\xBB", 2, "\xEF\xBB");
-    takes("\xEF\xBB\xBF", 3, "");
-    takes("\xEF\xBB\xBFx", 4, "x");
-    takes("caf\xE9", 4, "caf\xE9");
-    takes("\xFF\xFE"
-          "a\0\xE9\0",
-          6, "a\xC3\xA9");
-    takes("\xFE\xFF\0a", 4, "a");
-    ck_assert_int_eq(charset_take_mark(&half, &len, &err), ERR_UNUSABLE);
-    ck_assert_ptr_null(half);
-}
-END_TEST
-
-SUITE("charset", a_file_loses_its_mark, charsets_are_found_by_the_labels_of_whatwg,
-      a_byte_order_mark_tells_utf_16, json_tells_utf_16_and_utf_32_without_a_mark,
-      texts_become_utf_8, tables_are_those_of_whatwg,
+SUITE("charset", charsets_are_found_by_the_labels_of_whatwg, a_byte_order_mark_tells_utf_16,
+      json_tells_utf_16_and_utf_32_without_a_mark, texts_become_utf_8, tables_are_those_of_whatwg,
       charset_errors_give_the_place_of_the_bad_character)

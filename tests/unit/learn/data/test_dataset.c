@@ -460,9 +460,10 @@ START_TEST(dataset_refuses_paths_that_are_no_data_set)
     ck_assert_int_eq(dataset_open(&dataset, "/nowhere/a.csv", &options, &err), ERR_IO);
     ck_assert_str_eq(err.text, "/nowhere/a.csv: cannot be opened: No such file or directory");
     dataset_close(&dataset);
-    expect_error("a.xml", "text,label\n", ERR_UNUSABLE,
-                 ": a data set is a file .jsonl, .ndjson or .csv, or a folder with a folder of "
-                 "images for each class");
+    expect_error(
+        "a.xml", "text,label\n", ERR_UNUSABLE,
+        ": a data set is a file .jsonl, .ndjson or .csv (or these .gz), or a folder with a "
+        "folder of images for each class");
 }
 END_TEST
 

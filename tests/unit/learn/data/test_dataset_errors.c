@@ -124,7 +124,7 @@ START_TEST(dataset_refuses_a_file_that_holds_no_records_of_its_kind)
          "a plain text has no labels; .jsonl, .ndjson and .csv files have"},
         {"a.log", "a", &images, 0, 0, ERR_UNUSABLE, "a plain text, but images are wanted"},
         {"a.dat", "a", &unlabelled, 0, 0, ERR_UNUSABLE,
-         "a data set is a file .jsonl, .ndjson, .csv, .txt or .log"},
+         "a data set is a file .jsonl, .ndjson, .csv, .txt or .log (or these .gz)"},
     };
     expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }
@@ -140,7 +140,9 @@ START_TEST(dataset_says_what_is_wrong_with_a_folder)
     snprintf(path, sizeof path, "%s/class", dir.path);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_int_eq(dataset_open(&dataset, dir.path, &texts, &err), ERR_UNUSABLE);
-    snprintf(text, sizeof text, "%s: a folder holds images, but texts are wanted: give a .jsonl or .csv file", dir.path);
+    snprintf(text, sizeof text,
+             "%s: a folder holds images, but texts are wanted: give a .jsonl or .csv file",
+             dir.path);
     ck_assert_str_eq(err.text, text);
     dataset_close(&dataset);
     err = (struct err){0};

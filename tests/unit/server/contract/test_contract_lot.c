@@ -1,5 +1,6 @@
 /* A lot as the body of a prediction, over a socket: an answer for each wafer. */
 #include "tests/support/contract.h"
+#include "tests/support/gzip_writer.h"
 #include "tests/support/lot_map.h"
 #include "tests/support/stdf_writer.h"
 
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { PASS = STDF_WRITER_PASS, FAIL = STDF_WRITER_FAIL, SIDE = 14 };
 
@@ -32,20 +32,6 @@ static void write_lot(void)
     stdf_writer_wafer(&writer, 1, "W2");
     stdf_writer_wafer_end(&writer, 1, "W2");
     stdf_writer_close(&writer);
-}
-
-static size_t pack(char *out, size_t room, const void *bytes, size_t len)
-{
-    z_stream stream = {0};
-    ck_assert_int_eq(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
-                     Z_OK);
-    stream.next_in = (Bytef *)(uintptr_t)bytes;
-    stream.avail_in = (uInt)len;
-    stream.next_out = (Bytef *)out;
-    stream.avail_out = (uInt)room;
-    ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
-    deflateEnd(&stream);
-    return room - stream.avail_out;
 }
 
 /* The answer to the lot's first wafer, drawn here and sent as a picture. */
@@ -93,7 +79,7 @@ START_TEST(each_wafer_of_a_lot_is_answered_as_its_picture)
         reply = contract_post_as("/predict", types[i], writer.bytes, writer.len);
         expect_lot(&reply, &picture);
     }
-    const size_t len = pack(packed, sizeof packed, writer.bytes, writer.len);
+    const size_t len = gzip_pack(packed, sizeof packed, writer.bytes, writer.len);
     reply =
         contract_post_as("/predict", "application/x-stdf\r\nContent-Encoding: gzip", packed, len);
     expect_lot(&reply, &picture);
@@ -191,7 +177,7 @@ START_TEST(a_packed_lot_is_unpacked_within_the_limit_of_a_body)
     ck_assert_ptr_nonnull(bytes);
     write_lot();
     memcpy(bytes, writer.bytes, writer.len);
-    const size_t len = pack(packed, sizeof packed, bytes, LONG_BYTES);
+    const size_t len = gzip_pack(packed, sizeof packed, bytes, LONG_BYTES);
     struct reply reply =
         contract_post_as("/predict", "application/x-stdf\r\nContent-Encoding: gzip", packed, len);
     reply_expect_problem(&reply, 413, "too_large", "the body unpacks to more than 33554432 bytes");

@@ -4,10 +4,10 @@
 #include "engine/content/charset.h"
 #include "engine/vision/input_formats.h"
 #include "server/serve/snapshots.h"
+#include "tests/support/gzip_writer.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/fakes.h"
 
-#include <zlib.h>
 
 enum { BODY_MAX = 1000 };
 
@@ -40,29 +40,12 @@ static void refuses(enum request_body body, bool is_typed, const char *bytes, si
     ck_assert_str_eq(request.err.text, text);
 }
 
-/* One gzip member. */
-static size_t pack_bytes(char *out, size_t room, const char *bytes, size_t len)
-{
-    char plain[4 * BODY_MAX];
-    z_stream stream = {0};
-    memcpy(plain, bytes, len);
-    ck_assert_int_eq(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
-                     Z_OK);
-    stream.next_in = (Bytef *)plain;
-    stream.avail_in = (uInt)len;
-    stream.next_out = (Bytef *)out;
-    stream.avail_out = (uInt)room;
-    ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
-    deflateEnd(&stream);
-    return room - stream.avail_out;
-}
-
 /* Packs `len` bytes 'a'. */
 static size_t pack(char *out, size_t room, size_t len)
 {
     static char plain[4 * BODY_MAX];
     memset(plain, 'a', len);
-    return pack_bytes(out, room, plain, len);
+    return gzip_pack(out, room, plain, len);
 }
 
 START_TEST(content_of_a_declared_kind_is_not_inspected)
@@ -195,7 +178,7 @@ START_TEST(lots_are_known_by_their_first_bytes)
     refuses(REQUEST_TEXT, true, far, len,
             "body: this is an STDF file: send its bytes as application/x-stdf");
     ck_assert(!content_is_lot(&request));
-    const size_t packed_len = pack_bytes(packed, sizeof packed, far, len);
+    const size_t packed_len = gzip_pack(packed, sizeof packed, far, len);
     request = (struct request){.is_packed = true, .charset = ""};
     ck_assert_int_eq(decode(REQUEST_JSON, false, packed, packed_len), ERR_OK);
     ck_assert_int_eq(request.body, REQUEST_LOT);
@@ -227,12 +210,12 @@ START_TEST(packed_json_takes_no_more_room_than_its_charset_may_need)
 {
     static const char wide[] = "{\0\"\0a\0\"\0:\0001\0}\0";
     static char packed[256];
-    size_t len = pack_bytes(packed, sizeof packed, "{\"a\":1}", 7);
+    size_t len = gzip_pack(packed, sizeof packed, "{\"a\":1}", 7);
     request = (struct request){.charset = "", .is_packed = true};
     ck_assert_int_eq(decode(REQUEST_JSON, true, packed, len), ERR_OK);
     ck_assert_uint_eq(content_len_max(&request), 7);
     ck_assert_uint_eq(content_bytes(&request), 7 + 2);
-    len = pack_bytes(packed, sizeof packed, wide, sizeof wide - 1);
+    len = gzip_pack(packed, sizeof packed, wide, sizeof wide - 1);
     ck_assert_int_eq(decode(REQUEST_JSON, true, packed, len), ERR_OK);
     ck_assert_str_eq(request.content, "{\"a\":1}");
     ck_assert_uint_eq(content_len_max(&request), charset_bytes(sizeof wide - 1));

@@ -1,3 +1,4 @@
+#include "tests/support/gzip_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 #include "tools/batch/record.h"
@@ -65,6 +66,57 @@ START_TEST(reader_takes_a_file_of_utf_16)
     expect("a\xC2\xB5", 1);
     expect("b", 2);
     expect_end();
+}
+END_TEST
+
+START_TEST(reader_unpacks_gzip_piece_by_piece)
+{
+    enum { LINES = 200 * 1000, LINE_BYTES = 8 };
+    char *text = malloc(LINES * LINE_BYTES + 1), line[LINE_BYTES + 1];
+    char *packed = malloc(LINES * LINE_BYTES);
+    ck_assert(text != NULL && packed != NULL);
+    for (unsigned i = 0; i < LINES; i++)
+        sprintf(text + i * (size_t)LINE_BYTES, "%07u\n", i);
+    const size_t len = gzip_pack(packed, LINES * LINE_BYTES, text, LINES * LINE_BYTES);
+    open_with(packed, len, false);
+    for (unsigned i = 0; i < LINES; i++) {
+        sprintf(line, "%07u", i);
+        expect(line, i + 1);
+    }
+    ck_assert_uint_le(reader.size, 1 << 20);
+    expect_end();
+    free(packed);
+    free(text);
+}
+END_TEST
+
+static void fails(const char *bytes, size_t len, enum err_code code, const char *why)
+{
+    struct record_span span;
+    struct err err = {0};
+    bool found = true;
+    char path[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "in", bytes, len);
+    snprintf(path, sizeof path, "%s/in", dir.path);
+    record_reader_open(&reader, path, &err);
+    while (err.code == ERR_OK && found)
+        record_reader_next(&reader, &span, &found, &err);
+    ck_assert_int_eq(err.code, code);
+    ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+    record_reader_close(&reader);
+    tempdir_close(&dir);
+}
+
+START_TEST(reader_says_what_is_wrong_with_gzip)
+{
+    char packed[128], twice[256];
+    const size_t len = gzip_pack(packed, sizeof packed, "a\nb\n", 4);
+    const size_t twice_len = gzip_pack(twice, sizeof twice, packed, len);
+    fails(packed, len - 1, ERR_MALFORMED, "the gzip data are cut off");
+    fails(twice, twice_len, ERR_UNUSABLE, "is gzip in gzip");
+    packed[len - 5] ^= 1; /* of the CRC-32 */
+    fails(packed, len, ERR_MALFORMED, "the gzip data are damaged near byte");
 }
 END_TEST
 
@@ -182,7 +234,8 @@ START_TEST(reader_of_a_pipe_that_says_nothing_can_be_stopped)
 }
 END_TEST
 
-SUITE("record_reader", reader_takes_a_file_of_utf_16,
+SUITE("record_reader", reader_takes_a_file_of_utf_16, reader_unpacks_gzip_piece_by_piece,
+      reader_says_what_is_wrong_with_gzip,
       reader_gives_lines_without_their_ends_and_counts_blank_ones,
       reader_takes_files_of_nothing_and_of_one_byte, reader_keeps_a_nul_inside_a_line,
       reader_ends_a_csv_record_outside_quotes_only, reader_gives_every_line_of_a_long_file,

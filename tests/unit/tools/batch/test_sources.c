@@ -122,7 +122,8 @@ START_TEST(sources_refuse_what_cannot_be_read_before_anything_is)
     tempdir_open(&dir);
     refused(SOURCE_LINES, "/nowhere/a.log", "/nowhere/a.log: cannot be opened: No such file");
     refused(SOURCE_PATH, "/nowhere/maps", "/nowhere/maps: there is no such file or folder");
-    refused(SOURCE_DATA, "a.txt", "a.txt: expected a name that ends in .jsonl or .csv");
+    refused(SOURCE_DATA, "a.txt",
+            "a.txt: expected a name that ends in .jsonl, .ndjson or .csv, with");
     refused(SOURCE_DATA, file("a.csv", "log,x\n"), "line 1: no column is named 'text'");
     refused(SOURCE_DATA, file("b.csv", "\n"), "the header, which names the columns, is missing");
     tempdir_close(&dir);
