@@ -110,6 +110,22 @@ def pool_of(runs):
     return pool
 
 
+def write_text(out, declaration, text):
+    """A string of 32-bit characters in lines of 100 columns."""
+    lines = [""]
+    for c in text:
+        if c in '"?\\':  # ? begins a trigraph
+            word = "\\" + c
+        elif " " <= c <= "~":
+            word = c
+        else:
+            word = f"\\u{ord(c):04X}" if ord(c) <= 0xFFFF else f"\\U{ord(c):08X}"
+        if len(lines[-1]) + len(word) > 92:
+            lines.append("")
+        lines[-1] += word
+    out.write(f"\n{declaration} =\n" + "\n".join(f'    U"{line}"' for line in lines) + ";\n")
+
+
 def write_runs(out, form, runs, pool):
     items = [f"{{0x{first:X}, 0x{last:X}, {pool.index(''.join(map(chr, characters)))}, "
              f"{len(characters) // (last - first + 1)}}}" for first, last, characters in runs]
@@ -134,7 +150,7 @@ def main():
 """)
         write_runs(out, "canonical", canonical, pool)
         write_runs(out, "compatible", compatible, pool)
-        write_array(out, "const uint32_t form_tables_pool[]", [f"0x{ord(c):X}" for c in pool])
+        write_text(out, "const uint32_t form_tables_pool[]", pool)
         write_array(out, "const struct form_second form_tables_seconds[]",
                     [f"{{0x{second:X}, {start}, {count}}}"
                      for (second, count), start in zip(seconds, starts)])

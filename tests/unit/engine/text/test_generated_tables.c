@@ -1,5 +1,5 @@
 /* The tables that scripts generate are as the scripts wrote them: a byte that somebody changed in
- * 1 700 lines would be seen by no other test. Who generates one anew writes its digest here. */
+ * 1 500 lines would be seen by no other test. Who generates one anew writes its digest here. */
 #include "engine/base/file.h"
 #include "engine/base/sha256.h"
 #include "tests/support/suite.h"
@@ -11,7 +11,7 @@ static const struct {
     const char *path, *digest; /* sha256sum PATH */
 } tables[] = {
     {"engine/text/tables/form_tables.c",
-     "f30132f23db8aa8e4150fe7871fbf753f39d7a0d29fdef1601837ef7a517f842"},
+     "5f1cb7f106ff49af62eaa1f64c60585d4a66de09e869c79cceb83808373afd16"},
     {"engine/text/tables/unicode_tables.c",
      "cc899134c95e9a743abd19cf882849d106cb2d20c8e9aaebd0fc3d4240de0704"},
 };
