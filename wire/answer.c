@@ -336,31 +336,20 @@ static void add_values(struct builder *reply, const struct answer *answer)
     add(reply, "values", built(&values));
 }
 
-/* Moves from a character of the text to a later one; returns its byte. */
-static size_t byte_of(const struct answer *answer, uint32_t *at, size_t *byte, uint32_t character)
-{
-    if (character < *at)
-        *at = 0, *byte = 0;
-    for (; *at < character && *byte < answer->text_len; ++*at)
-        *byte += utf8_character_bytes(answer->text + *byte, answer->text_len - *byte);
-    return *byte;
-}
-
-/* The part of the text from character start to end, of which the first calls come first. */
-static json_t *part_of(const struct answer *answer, uint32_t *at, size_t *byte, uint32_t start,
+/* The part of the text from character start to end; those of the first calls come first. */
+static json_t *part_of(const struct answer *answer, struct utf8_place *place, uint32_t start,
                        uint32_t end)
 {
-    const size_t first = byte_of(answer, at, byte, start);
-    const size_t last = end > start ? byte_of(answer, at, byte, end) : first;
+    const size_t first = utf8_move(place, answer->text, answer->text_len, start);
+    const size_t last = end > start ? utf8_move(place, answer->text, answer->text_len, end) : first;
     return json_stringn(answer->text + first, last - first);
 }
 
 static json_t *extract_of(const struct answer *answer, const struct extract *extract)
 {
     struct builder out = build();
-    uint32_t at = 0;
-    size_t byte = 0;
-    add(&out, "text", part_of(answer, &at, &byte, extract->start, extract->end));
+    struct utf8_place place = {0, 0};
+    add(&out, "text", part_of(answer, &place, extract->start, extract->end));
     add(&out, "score", json_real((double)extract->score));
     add(&out, "start", json_integer(extract->start));
     add(&out, "end", json_integer(extract->end));
@@ -384,8 +373,7 @@ static void add_answers(struct builder *reply, const struct answer *answer)
 static json_t *spans_of(const struct answer *answer)
 {
     struct builder array = build_array();
-    uint32_t at = 0;
-    size_t byte = 0;
+    struct utf8_place place = {0, 0};
     for (unsigned i = 0; !array.failed && i < answer->result.span_count; i++) {
         const struct span *span = &answer->result.spans[i];
         struct builder out = build();
@@ -393,7 +381,7 @@ static json_t *spans_of(const struct answer *answer)
         add(&out, "score", json_real((double)span->score));
         add(&out, "start", json_integer(span->start));
         add(&out, "end", json_integer(span->end));
-        add(&out, "text", part_of(answer, &at, &byte, span->start, span->end));
+        add(&out, "text", part_of(answer, &place, span->start, span->end));
         append(&array, built(&out));
     }
     return built(&array);

@@ -161,55 +161,27 @@ static enum err_code read_explanation(const struct reader *reader, struct err *e
     return ERR_OK;
 }
 
-static enum err_code read_long_text(const struct reader *reader, struct err *err)
+static enum err_code read_word(const struct reader *reader, const char *key, struct err *err)
 {
-    const json_t *value = doc_member(reader->tree, "long_text");
+    const json_t *value = doc_member(reader->tree, key);
     if (value == NULL)
         return ERR_OK;
     if (!json_is_string(value))
-        return wrong_type("$", "long_text", "a string", value, err);
+        return wrong_type("$", key, "a string", value, err);
     struct string word = string_of(reader, value);
-    return codec_check_long_text(word.bytes, word.len, "$", &reader->call->long_text, err);
-}
-
-static enum err_code read_aggregation(const struct reader *reader, struct err *err)
-{
-    const json_t *value = doc_member(reader->tree, "aggregation");
-    if (value == NULL)
-        return ERR_OK;
-    if (!json_is_string(value))
-        return wrong_type("$", "aggregation", "a string", value, err);
-    struct string word = string_of(reader, value);
-    return codec_check_aggregation(word.bytes, word.len, "$", &reader->call->aggregation, err);
+    return codec_check_word(reader->call, key, word.bytes, word.len, "$", err);
 }
 
 static enum err_code read_vector(const struct reader *reader, struct err *err)
 {
     struct predict_call *call = reader->call;
-    const json_t *encoding = doc_member(reader->tree, "encoding");
     long long dimensions = 0;
     if (doc_get_integer(reader->tree, "$", "dimensions", 1, INT_MAX, &dimensions, err) ||
         doc_get_bool(reader->tree, "$", "normalize", &call->vector.is_scaled, err))
         return err->code;
     call->vector.dimensions = (unsigned)dimensions;
     call->refuses_unit = json_is_false(doc_member(reader->tree, "normalize"));
-    if (encoding == NULL)
-        return ERR_OK;
-    if (!json_is_string(encoding))
-        return wrong_type("$", "encoding", "a string", encoding, err);
-    struct string word = string_of(reader, encoding);
-    return codec_check_encoding(word.bytes, word.len, "$", &call->vector.encoding, err);
-}
-
-static enum err_code read_chunks(const struct reader *reader, struct err *err)
-{
-    const json_t *value = doc_member(reader->tree, "chunks");
-    if (value == NULL)
-        return ERR_OK;
-    if (!json_is_string(value))
-        return wrong_type("$", "chunks", "a string", value, err);
-    struct string word = string_of(reader, value);
-    return codec_check_chunks(word.bytes, word.len, "$", &reader->call->vector.chunks, err);
+    return read_word(reader, "encoding", err) ? err->code : read_word(reader, "chunks", err);
 }
 
 /* Options of a question, by the names of transformers. */
@@ -241,8 +213,8 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         read_label(reader, tree, "$", "prompt_name", LIMIT_ID_BYTES, &call->prompt_name, err) ||
         read_top_k(reader, err) ||
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
-        read_explanation(reader, err) || read_long_text(reader, err) ||
-        read_aggregation(reader, err) || read_vector(reader, err) || read_chunks(reader, err) ||
+        read_explanation(reader, err) || read_word(reader, "long_text", err) ||
+        read_word(reader, "aggregation", err) || read_vector(reader, err) ||
         read_asking(reader, err) || doc_get_bool(tree, "$", "stream", &call->stream, err) ||
         codec_writing_read(&call->writing, tree, reader->elided, reader->arena, err) ||
         doc_get_bool(tree, "$", "keep", &call->keep, err) ||
@@ -265,14 +237,22 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
 
 /* ---- inputs ---- */
 
+/* The value of a member, for the call. */
+static enum err_code read_string(const struct reader *reader, const json_t *value, const char *path,
+                                 const char *key, struct string *out, struct err *err)
+{
+    if (!json_is_string(value))
+        return wrong_type(path, key, "a string", value, err);
+    *out = kept_string(reader, value);
+    return out->bytes != NULL ? ERR_OK : err_no_memory(err, out->len + 1);
+}
+
 static enum err_code read_text(const struct reader *reader, const json_t *value, const char *path,
                                struct predict_item *item, struct err *err)
 {
-    if (!json_is_string(value))
-        return wrong_type(path, "text", "a string", value, err);
-    struct string text = kept_string(reader, value);
-    if (text.bytes == NULL)
-        return err_no_memory(err, text.len + 1);
+    struct string text = {NULL, 0};
+    if (read_string(reader, value, path, "text", &text, err))
+        return err->code;
     if (text.len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.text: empty", path);
     *item = (struct predict_item){
@@ -280,42 +260,27 @@ static enum err_code read_text(const struct reader *reader, const json_t *value,
     return ERR_OK;
 }
 
-/* An empty one is none, as for the tokenizers of record. */
-static enum err_code read_pair(const struct reader *reader, const json_t *object, const char *path,
-                               struct predict_item *item, struct err *err)
+/* The second text of a pair, and a question. An empty pair is none, as for the tokenizers of
+ * record. */
+static enum err_code read_seconds(const struct reader *reader, const json_t *object,
+                                  const char *path, struct predict_item *item, struct err *err)
 {
-    const json_t *value = doc_member(object, "text_pair");
-    if (value == NULL)
-        return ERR_OK;
-    if (doc_member(object, "text") == NULL)
-        return err_set(err, ERR_UNUSABLE, "%s.text_pair: it goes with \"text\", which is missing",
-                       path);
-    if (!json_is_string(value))
-        return wrong_type(path, "text_pair", "a string", value, err);
-    struct string text = kept_string(reader, value);
-    if (text.bytes == NULL)
-        return err_no_memory(err, text.len + 1);
-    item->source.pair = text.len > 0 ? text.bytes : NULL;
-    item->source.pair_len = text.len;
-    return ERR_OK;
-}
-
-static enum err_code read_question(const struct reader *reader, const json_t *object,
-                                   const char *path, struct predict_item *item, struct err *err)
-{
-    const json_t *value = doc_member(object, "question");
-    if (value == NULL)
-        return ERR_OK;
-    if (doc_member(object, "text") == NULL)
-        return err_set(err, ERR_UNUSABLE, "%s.question: it goes with \"text\", which is missing",
-                       path);
-    if (!json_is_string(value))
-        return wrong_type(path, "question", "a string", value, err);
-    struct string text = kept_string(reader, value);
-    if (text.bytes == NULL)
-        return err_no_memory(err, text.len + 1);
-    item->source.question.text = text.bytes;
-    item->source.question.len = text.len;
+    static const char *const keys[] = {"text_pair", "question"};
+    struct string texts[2] = {{NULL, 0}, {NULL, 0}};
+    for (int i = 0; i < 2; i++) {
+        const json_t *value = doc_member(object, keys[i]);
+        if (value == NULL)
+            continue;
+        if (doc_member(object, "text") == NULL)
+            return err_set(err, ERR_UNUSABLE, "%s.%s: it goes with \"text\", which is missing",
+                           path, keys[i]);
+        if (read_string(reader, value, path, keys[i], &texts[i], err))
+            return err->code;
+    }
+    item->source.pair = texts[0].len > 0 ? texts[0].bytes : NULL;
+    item->source.pair_len = texts[0].len;
+    item->source.question.text = texts[1].bytes;
+    item->source.question.len = texts[1].len;
     return ERR_OK;
 }
 
@@ -381,9 +346,7 @@ static enum err_code read_input(const struct reader *reader, const json_t *objec
         return err->code;
     if (text != NULL || doc_member(object, "text_pair") != NULL ||
         doc_member(object, "question") != NULL)
-        return read_pair(reader, object, path, item, err)
-                   ? err->code
-                   : read_question(reader, object, path, item, err);
+        return read_seconds(reader, object, path, item, err);
     if (image != NULL)
         return read_image(reader, image, path, item, err);
     return err_set(err, ERR_UNUSABLE, "%s: expected \"text\" or \"image\", found neither", path);

@@ -125,45 +125,26 @@ enum err_code codec_check_method(const char *word, size_t len, const char *path,
                    path, joint(path), method_names());
 }
 
-enum err_code codec_check_encoding(const char *word, size_t len, const char *path,
-                                   enum vector_encoding *out, struct err *err)
+enum err_code codec_check_word(struct predict_call *call, const char *key, const char *word,
+                               size_t len, const char *path, struct err *err)
 {
-    if (vector_encoding_find(word, len, out))
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "%s%sencoding: expected " VECTOR_ENCODING_NAMES, path,
-                   joint(path));
-}
-
-enum err_code codec_check_long_text(const char *word, size_t len, const char *path,
-                                    enum engine_long_text *out, struct err *err)
-{
-    static const char truncate[] = "truncate", windows[] = "windows";
-    if (len == sizeof truncate - 1 && memcmp(word, truncate, len) == 0)
-        *out = LONG_TEXT_TRUNCATE;
-    else if (len == sizeof windows - 1 && memcmp(word, windows, len) == 0)
-        *out = LONG_TEXT_WINDOWS;
+    const char *expected = NULL;
+    if (strcmp(key, "aggregation") == 0)
+        expected = aggregation_find(word, len, &call->aggregation) ? NULL : AGGREGATION_NAMES;
+    else if (strcmp(key, "encoding") == 0)
+        expected =
+            vector_encoding_find(word, len, &call->vector.encoding) ? NULL : VECTOR_ENCODING_NAMES;
+    else if (strcmp(key, "chunks") == 0)
+        expected = vector_chunks_find(word, len, &call->vector.chunks) ? NULL : VECTOR_CHUNKS_NAMES;
+    else if (len == strlen("windows") && memcmp(word, "windows", len) == 0)
+        call->long_text = LONG_TEXT_WINDOWS;
+    else if (len == strlen("truncate") && memcmp(word, "truncate", len) == 0)
+        call->long_text = LONG_TEXT_TRUNCATE;
     else
-        return err_set(err, ERR_UNUSABLE, "%s%slong_text: expected truncate or windows", path,
-                       joint(path));
-    return ERR_OK;
-}
-
-enum err_code codec_check_aggregation(const char *word, size_t len, const char *path,
-                                      enum aggregation *out, struct err *err)
-{
-    if (aggregation_find(word, len, out))
+        expected = "truncate or windows";
+    if (expected == NULL)
         return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "%s%saggregation: expected " AGGREGATION_NAMES, path,
-                   joint(path));
-}
-
-enum err_code codec_check_chunks(const char *word, size_t len, const char *path,
-                                 enum engine_vectors *out, struct err *err)
-{
-    if (vector_chunks_find(word, len, out))
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "%s%schunks: expected " VECTOR_CHUNKS_NAMES, path,
-                   joint(path));
+    return err_set(err, ERR_UNUSABLE, "%s%s%s: expected %s", path, joint(path), key, expected);
 }
 
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,

@@ -49,21 +49,9 @@ size_t codec_inputs_count(const char *text, size_t len);
 enum err_code codec_check_method(const char *word, size_t len, const char *path,
                                  enum explain_method *out, struct err *err);
 
-/* The word of a `long_text`. */
-enum err_code codec_check_long_text(const char *word, size_t len, const char *path,
-                                    enum engine_long_text *out, struct err *err);
-
-/* The word of an `aggregation`. */
-enum err_code codec_check_aggregation(const char *word, size_t len, const char *path,
-                                      enum aggregation *out, struct err *err);
-
-/* The word of `chunks`. */
-enum err_code codec_check_chunks(const char *word, size_t len, const char *path,
-                                 enum engine_vectors *out, struct err *err);
-
-/* The word of an `encoding`. */
-enum err_code codec_check_encoding(const char *word, size_t len, const char *path,
-                                   enum vector_encoding *out, struct err *err);
+/* The word of `aggregation`, `encoding`, `chunks` or `long_text`, into its place in the call. */
+enum err_code codec_check_word(struct predict_call *call, const char *key, const char *word,
+                               size_t len, const char *path, struct err *err);
 
 /* Options of explanations are refused without one. */
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,

@@ -84,6 +84,8 @@ static enum err_code read_id(struct predict_call *call, const char *value, struc
 static const char *const asking[] = {"doc_stride", "max_seq_len", "max_answer_len",
                                      "handle_impossible_answer", "align_to_words"};
 static const struct codec_names asking_names = {asking, sizeof asking / sizeof *asking};
+static const char *const words[] = {"encoding", "chunks", "long_text", "aggregation"};
+static const struct codec_names word_names = {words, sizeof words / sizeof *words};
 
 static enum err_code read_asking(struct engine_question *out, const char *name, const char *value,
                                  struct err *err)
@@ -125,7 +127,6 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
                                  value != NULL ? value : "", arena, err);
     if (check_name(call, name, value, err))
         return err->code;
-    const size_t len = strlen(value);
     bool is_of_writing;
     if (codec_writing_set(&call->writing, name, value, &is_of_writing, arena, err) || is_of_writing)
         return err->code;
@@ -157,18 +158,12 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
     }
     if (strcmp(name, "dimensions") == 0)
         return read_up_to(name, value, INT_MAX, &call->vector.dimensions, err);
-    if (strcmp(name, "encoding") == 0)
-        return codec_check_encoding(value, len, CODEC_CHECK_QUERY, &call->vector.encoding, err);
     if (strcmp(name, "normalize") == 0) {
         call->refuses_unit = strcmp(value, "false") == 0;
         return read_flag(name, value, &call->vector.is_scaled, err);
     }
-    if (strcmp(name, "chunks") == 0)
-        return codec_check_chunks(value, len, CODEC_CHECK_QUERY, &call->vector.chunks, err);
-    if (strcmp(name, "long_text") == 0)
-        return codec_check_long_text(value, len, CODEC_CHECK_QUERY, &call->long_text, err);
-    if (strcmp(name, "aggregation") == 0)
-        return codec_check_aggregation(value, len, CODEC_CHECK_QUERY, &call->aggregation, err);
+    if (codec_check_listed(name, &word_names))
+        return codec_check_word(call, name, value, strlen(value), CODEC_CHECK_QUERY, err);
     if (codec_check_listed(name, &asking_names))
         return read_asking(&call->asking, name, value, err);
     return read_flag(name, value,

@@ -57,6 +57,24 @@ unsigned utf8_encode(uint32_t character, char out[UTF8_BYTES_MAX]);
 /* Number of characters of a valid text. */
 size_t utf8_count(const char *text, size_t len);
 
+/* A place in a valid text, as its number of characters and of bytes. It begins as {0, 0}. */
+struct utf8_place {
+    uint32_t character;
+    size_t byte;
+};
+
+/* Moves to a character, or to the end of a text that has fewer; returns the byte. Linear in the way
+ * to a later character, and in the text to an earlier one. */
+static inline size_t utf8_move(struct utf8_place *place, const char *text, size_t len,
+                               uint32_t character)
+{
+    if (character < place->character)
+        *place = (struct utf8_place){0, 0};
+    for (; place->character < character && place->byte < len; place->character++)
+        place->byte += utf8_character_bytes(text + place->byte, len - place->byte);
+    return place->byte;
+}
+
 /* Returns, for an error text, the fault that the first bytes of a text show, such as a byte order
  * mark in a text that must be plain UTF-8. NULL: they show none. */
 static inline const char *utf8_fault_of_mark(const char *bytes, size_t len)

@@ -6,18 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* White space as Python's str.strip knows it. */
-static bool is_space(uint32_t character)
-{
-    return character_is_space(character) || (character >= 0x1C && character <= 0x1F);
-}
-
+/* White space is what Python's str.strip knows. */
 static void strip(struct pipeline_text *text)
 {
     size_t begin = 0, end = 0;
     for (size_t at = 0; at < text->len;) {
         const size_t from = at;
-        if (is_space(utf8_decode(text->bytes, &at)))
+        if (character_is_python_space(utf8_decode(text->bytes, &at)))
             continue;
         begin = end == 0 ? from : begin;
         end = at;

@@ -5,7 +5,6 @@
  * state is enough: the number of regional indicators (GB12, GB13), a pictograph followed by Extend
  * only (GB11), and a consonant followed by a linker (GB9c). */
 #include "engine/base/utf8.h"
-#include "engine/text/tables/form_tables.h"
 #include "engine/text/unicode.h"
 
 #include <stdbool.h>
@@ -83,11 +82,11 @@ size_t grapheme_end(const char *text, size_t len, size_t at)
     struct context context = {0};
     uint32_t character = utf8_decode(text, &at);
     for (size_t next = at;; at = next) {
-        context = context_after(context, form_record(character) & FORM_CLASS);
+        context = context_after(context, unicode_properties(character)->grapheme_class);
         if (at == len)
             return at;
         character = utf8_decode(text, &next);
-        if (is_border(context, form_record(character) & FORM_CLASS))
+        if (is_border(context, unicode_properties(character)->grapheme_class))
             return at;
     }
 }

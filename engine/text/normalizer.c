@@ -45,7 +45,7 @@ static bool clean(uint32_t *character)
         *character = ' ';
         return true;
     }
-    uint8_t flags = unicode_properties(*character)->flags;
+    unsigned flags = unicode_properties(*character)->flags;
     if (flags & UNICODE_CONTROL)
         return false;
     if (flags & UNICODE_SPACE)

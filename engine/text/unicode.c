@@ -1,9 +1,10 @@
 #include "engine/text/unicode.h"
 
-#include "engine/text/tables/unicode_tables.h"
+#include "engine/text/tables/form_tables.h"
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Unicode Standard, section 3.12, "Conjoining Jamo Behavior". */
 enum {
@@ -18,26 +19,23 @@ enum {
 
 enum { CAPITAL_I_WITH_DOT = 0x130, COMBINING_DOT_ABOVE = 0x307 };
 
-const struct unicode_properties *unicode_properties(uint32_t character)
+/* Writes the decomposition that one of the runs has. */
+static unsigned look_up(const struct form_run *runs, size_t count, uint32_t character,
+                        uint32_t *out)
 {
-    assert(character < 0x110000);
-    size_t block = unicode_tables_index[character >> UNICODE_TABLES_SHIFT];
-    size_t within = character & ((1u << UNICODE_TABLES_SHIFT) - 1);
-    return &unicode_tables_records[unicode_tables_blocks[(block << UNICODE_TABLES_SHIFT) + within]];
-}
-
-static const struct unicode_decomposition *find_decomposition(uint32_t character)
-{
-    size_t low = 0, high = unicode_tables_decomposition_count;
+    size_t low = 0, high = count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (unicode_tables_decompositions[middle].character <= character)
+        if (runs[middle].first <= character)
             low = middle;
         else
             high = middle;
     }
-    assert(unicode_tables_decompositions[low].character == character);
-    return &unicode_tables_decompositions[low];
+    const struct form_run *run = &runs[low];
+    assert(run->first <= character && character <= run->last);
+    memcpy(out, &form_tables_pool[run->at + (character - run->first) * run->length],
+           run->length * sizeof *out);
+    return run->length;
 }
 
 unsigned unicode_decompose(uint32_t character, uint32_t out[UNICODE_DECOMPOSITION_MAX])
@@ -52,10 +50,14 @@ unsigned unicode_decompose(uint32_t character, uint32_t out[UNICODE_DECOMPOSITIO
     out[0] = character;
     if (!(unicode_properties(character)->flags & UNICODE_DECOMPOSES))
         return 1;
-    const struct unicode_decomposition *found = find_decomposition(character);
-    for (unsigned i = 0; i < found->count; i++)
-        out[i] = unicode_tables_pool[found->at + i];
-    return found->count;
+    return look_up(form_tables_canonical, form_tables_canonical_count, character, out);
+}
+
+unsigned unicode_decompose_compatible(uint32_t character, uint32_t out[UNICODE_COMPATIBLE_MAX])
+{
+    if (!(unicode_properties(character)->flags & UNICODE_DECOMPOSES_IN_KD))
+        return unicode_decompose(character, out);
+    return look_up(form_tables_compatible, form_tables_compatible_count, character, out);
 }
 
 unsigned unicode_lower(uint32_t character, uint32_t out[UNICODE_LOWER_MAX])

@@ -17,13 +17,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { UNICODE_DECOMPOSITION_MAX = 4, UNICODE_LOWER_MAX = 2 };
-
-const struct unicode_properties *unicode_properties(uint32_t character);
+enum {
+    UNICODE_DECOMPOSITION_MAX = 4,
+    UNICODE_COMPATIBLE_MAX = 18, /* U+FDFA */
+    UNICODE_LOWER_MAX = 2,
+};
 
 /* Writes the full canonical decomposition (not reordered), or the character itself if it has none.
  * Returns the number of characters written. */
 unsigned unicode_decompose(uint32_t character, uint32_t out[UNICODE_DECOMPOSITION_MAX]);
+
+/* The same of the full compatibility decomposition, of form KD. */
+unsigned unicode_decompose_compatible(uint32_t character, uint32_t out[UNICODE_COMPATIBLE_MAX]);
 
 /* Writes the lower-case form without regard to context: a final capital sigma becomes a medial one,
  * and U+0130 becomes two characters. Returns the number of characters written. */

@@ -29,8 +29,7 @@ enum {
 };
 
 enum {
-    DECOMPOSITION_MAX = 18, /* U+FDFA */
-    INSERTION_MAX = 32,     /* longer runs are sorted by counting */
+    INSERTION_MAX = 32, /* longer runs are sorted by counting */
     CLASS_COUNT = 256,
     LOOK_CHARACTERS = 4096,
     COMPOSED_PLAIN = 0xCC, /* first byte of U+0300: below it form C changes nothing */
@@ -63,24 +62,7 @@ struct forms {
     struct items waiting; /* behind the starter, and did not compose with it */
 };
 
-/* ---- tables ---- */
-
-static unsigned decompose_compatible(uint32_t character, uint32_t out[DECOMPOSITION_MAX])
-{
-    size_t low = 0, high = form_tables_decomposition_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (form_tables_decompositions[middle].character <= character)
-            low = middle;
-        else
-            high = middle;
-    }
-    const struct form_decomposition *found = &form_tables_decompositions[low];
-    assert(found->character == character && found->count <= DECOMPOSITION_MAX);
-    for (unsigned i = 0; i < found->count; i++)
-        out[i] = form_tables_pool[found->at + i];
-    return found->count;
-}
+/* ---- compositions ---- */
 
 /* 0 if the two do not compose. */
 static uint32_t compose_hangul(uint32_t first, uint32_t second)
@@ -96,25 +78,26 @@ static uint32_t compose_hangul(uint32_t first, uint32_t second)
 
 static uint32_t compose(uint32_t first, uint32_t second)
 {
-    if (!(form_record(second) & FORM_SECOND))
+    if (!(unicode_properties(second)->flags & UNICODE_COMPOSES))
         return compose_hangul(first, second);
-    uint64_t key = (uint64_t)first << 32 | second;
-    size_t low = 0, high = form_tables_composition_count;
+    const struct form_second *group = form_tables_seconds;
+    while (group->second != second)
+        group++;
+    const struct form_composition *compositions = &form_tables_compositions[group->at];
+    size_t low = 0, high = group->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        const struct form_composition *at = &form_tables_compositions[middle];
-        if (((uint64_t)at->first << 32 | at->second) <= key)
+        if (compositions[middle].first <= first)
             low = middle;
         else
             high = middle;
     }
-    const struct form_composition *found = &form_tables_compositions[low];
-    return found->first == first && found->second == second ? found->composed : 0;
+    return compositions[low].first == first ? compositions[low].composed : 0;
 }
 
 bool unicode_forms_is_mark(uint32_t character)
 {
-    return (form_record(character) & FORM_MARK) != 0;
+    return unicode_properties(character)->flags & UNICODE_ANY_MARK;
 }
 
 /* ---- items ---- */
@@ -259,10 +242,9 @@ static bool run_flush(struct forms *forms, struct err *err)
 
 static bool take(struct forms *forms, uint32_t character, struct err *err)
 {
-    uint32_t parts[DECOMPOSITION_MAX];
-    bool is_other = forms->is_compatible && form_record(character) & FORM_COMPATIBILITY;
-    unsigned count =
-        is_other ? decompose_compatible(character, parts) : unicode_decompose(character, parts);
+    uint32_t parts[UNICODE_COMPATIBLE_MAX];
+    unsigned count = forms->is_compatible ? unicode_decompose_compatible(character, parts)
+                                          : unicode_decompose(character, parts);
     for (unsigned i = 0; i < count; i++) {
         struct item item = {parts[i], i > 0};
         bool taken = class_of(item) != 0 ? items_add(&forms->run, item, forms->arena, err)

@@ -135,7 +135,7 @@ static enum err_code add_characters(struct builder *builder, const uint64_t *cou
             const bool is_usual = character > ' ' && character <= '~' && !lowered;
             if (!is_usual && counts[character] < builder->options->character_min)
                 continue;
-            const uint8_t flags = unicode_properties(character)->flags;
+            const unsigned flags = unicode_properties(character)->flags;
             const bool is_alone =
                 flags & UNICODE_PUNCTUATION || (builder->spaced_cjk && flags & UNICODE_CJK);
             if (!(continues && is_alone) &&

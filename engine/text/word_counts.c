@@ -124,7 +124,7 @@ static enum err_code finish(struct word_counts *words, struct word *word, struct
 static enum err_code take(struct word_counts *words, struct word *word, uint32_t character,
                           struct err *err)
 {
-    uint8_t flags = unicode_properties(character)->flags;
+    unsigned flags = unicode_properties(character)->flags;
     if (!(flags & (UNICODE_SPACE | UNICODE_PUNCTUATION))) {
         put(word, character);
         return ERR_OK;

@@ -95,7 +95,7 @@ static bool word_finish(struct encoder *encoder)
 /* Adds a character to the word or ends the word. False if the list has enough. */
 static bool take_character(struct encoder *encoder, struct normalized next)
 {
-    uint8_t flags = unicode_properties(next.character)->flags;
+    unsigned flags = unicode_properties(next.character)->flags;
     if (!(flags & (UNICODE_SPACE | UNICODE_PUNCTUATION))) {
         word_put(encoder, next);
         return true;

@@ -51,7 +51,7 @@ static void put_histogram(struct metrics_text *text, const struct metrics_series
     metrics_text_sample(text, id, "_count", values, NULL, (double)total);
 }
 
-/* ---- one function per metric ----------------------------------------------- */
+/* ---- one function per metric of routes -------------------------------------- */
 
 /* The next model that is exposed, from *slot on; the last one is none at all, ""; NULL behind
  * it. */
@@ -134,19 +134,19 @@ static void write_request_duration(struct metrics_text *text, struct metrics *me
     }
 }
 
-static void write_stages(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
+/* ---- one function per metric of a model ------------------------------------ */
+
+static void write_stages(struct metrics_text *text, const struct metrics_series *series,
+                         enum metric_id id)
 {
     static const char *const stages[STAGE_COUNT] = {
         [STAGE_PARSE] = "parse",         [STAGE_PREPARE] = "prepare", [STAGE_QUEUE] = "queue",
         [STAGE_INFERENCE] = "inference", [STAGE_SIMILAR] = "similar", [STAGE_EXPLAIN] = "explain",
         [STAGE_ENCODE] = "encode"};
-    unsigned slot = 0;
-    for (const struct metrics_series *series;
-         (series = next_series(metrics, &slot, false)) != NULL;)
-        for (unsigned stage = 0; stage < STAGE_COUNT; stage++) {
-            const char *const values[] = {series->name, stages[stage]};
-            put_histogram(text, series, id, stage, values, true);
-        }
+    for (unsigned stage = 0; stage < STAGE_COUNT; stage++) {
+        const char *const values[] = {series->name, stages[stage]};
+        put_histogram(text, series, id, stage, values, true);
+    }
 }
 
 /* True if an earlier label of the series, or a label of a series before it, has the same text. */
@@ -177,70 +177,60 @@ static void write_label(struct metrics_text *text, const struct metrics_series *
     }
 }
 
-static void write_labels(struct metrics_text *text, const struct metrics_series *first)
+static void write_predictions(struct metrics_text *text, const struct metrics_series *first,
+                              enum metric_id id)
 {
+    (void)id;
     for (const struct metrics_series *series = first; series != NULL; series = series->sibling)
         for (size_t label = 0; label < series->label_count; label++)
             if (!is_written(first, series, label))
                 write_label(text, first, series->labels[label]);
 }
 
-static void write_predictions(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
+static void write_truncated(struct metrics_text *text, const struct metrics_series *series,
+                            enum metric_id id)
 {
-    (void)id;
-    unsigned slot = 0;
-    for (const struct metrics_series *series;
-         (series = next_series(metrics, &slot, false)) != NULL;)
-        write_labels(text, series);
+    if (series->reads_text)
+        metrics_text_value(text, id, &series->name, (double)cell_sum(series, id, 0));
 }
 
-static void write_truncated(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
+static void write_histogram(struct metrics_text *text, const struct metrics_series *series,
+                            enum metric_id id)
 {
-    unsigned slot = 0;
-    for (const struct metrics_series *series;
-         (series = next_series(metrics, &slot, false)) != NULL;)
-        if (series->reads_text)
-            metrics_text_value(text, id, &series->name, (double)cell_sum(series, id, 0));
+    if ((id != METRIC_PREDICTION_SCORE || series->scores_are_shares) &&
+        (id != METRIC_OOD_SCORE || series->has_ood))
+        put_histogram(text, series, id, 0, &series->name, true);
 }
 
-static void write_model_histogram(struct metrics_text *text, struct metrics *metrics,
-                                  enum metric_id id)
+/* One number. */
+static void write_value(struct metrics_text *text, const struct metrics_series *series,
+                        enum metric_id id)
 {
-    unsigned slot = 0;
-    for (const struct metrics_series *series;
-         (series = next_series(metrics, &slot, false)) != NULL;)
-        if ((id != METRIC_PREDICTION_SCORE || series->scores_are_shares) &&
-            (id != METRIC_OOD_SCORE || series->has_ood))
-            put_histogram(text, series, id, 0, &series->name, true);
+    metrics_text_value(text, id, &series->name,
+                       id == METRIC_MODEL_LOAD ? series->exposed->load_seconds
+                                               : series->exposed->generation);
 }
 
-/* One number of each model. */
-static void write_model_value(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
+static void write_model_info(struct metrics_text *text, const struct metrics_series *series,
+                             enum metric_id id)
 {
-    unsigned slot = 0;
-    for (const struct metrics_series *series;
-         (series = next_series(metrics, &slot, false)) != NULL;)
-        metrics_text_value(text, id, &series->name,
-                           id == METRIC_MODEL_LOAD ? series->exposed->load_seconds
-                                                   : series->exposed->generation);
+    const struct metrics_description *told = series->exposed;
+    const char *const values[] = {series->name, told->version, told->digest, told->dtype,
+                                  told->kernels};
+    metrics_text_value(text, id, values, 1);
 }
 
-static void write_queue_limit(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
-{
-    metrics_text_value(text, id, NULL, metrics->queue_limit);
-}
+/* ---- one function per other metric ----------------------------------------- */
 
-static void write_memory(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
+/* One number. */
+static void write_number(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
-    metrics_text_value(text, id, NULL,
-                       (double)(id == METRIC_MEMORY_MAX ? metrics->memory_max_bytes
-                                                        : metrics->memory_fixed_bytes));
-}
-
-static void write_in_flight(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
-{
-    (void)metrics;
-    metrics_text_value(text, id, NULL, (double)text->in_flight);
+    const double number = id == METRIC_QUEUE_LIMIT    ? metrics->queue_limit
+                          : id == METRIC_MEMORY_MAX   ? (double)metrics->memory_max_bytes
+                          : id == METRIC_MEMORY_FIXED ? (double)metrics->memory_fixed_bytes
+                          : id == METRIC_CLIENTS_GONE ? (double)cell_sum(metrics->none, id, 0)
+                                                      : (double)text->in_flight;
+    metrics_text_value(text, id, NULL, number);
 }
 
 static void write_rejected(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
@@ -251,29 +241,11 @@ static void write_rejected(struct metrics_text *text, struct metrics *metrics, e
     }
 }
 
-static void write_clients_gone(struct metrics_text *text, struct metrics *metrics,
-                               enum metric_id id)
-{
-    metrics_text_value(text, id, NULL, (double)cell_sum(metrics->none, id, 0));
-}
-
 static void write_reloads(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
     static const char *const results[] = {"failure", "success"};
     for (size_t i = 0; i < 2; i++)
         metrics_text_value(text, id, &results[i], (double)cell_sum(metrics->none, id, i));
-}
-
-static void write_model_info(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
-{
-    unsigned slot = 0;
-    for (const struct metrics_series *series;
-         (series = next_series(metrics, &slot, false)) != NULL;) {
-        const struct metrics_description *told = series->exposed;
-        const char *const values[] = {series->name, told->version, told->digest, told->dtype,
-                                      told->kernels};
-        metrics_text_value(text, id, values, 1);
-    }
 }
 
 static void write_build_info(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
@@ -285,26 +257,22 @@ static void write_build_info(struct metrics_text *text, struct metrics *metrics,
 /* A metric without a writer has a collector, or is of the process. */
 static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct metrics *metrics,
                                            enum metric_id id) = {
-    [METRIC_REQUESTS] = write_requests,
-    [METRIC_REQUEST_DURATION] = write_request_duration,
-    [METRIC_STAGE_DURATION] = write_stages,
-    [METRIC_PREDICTIONS] = write_predictions,
-    [METRIC_PREDICTION_SCORE] = write_model_histogram,
-    [METRIC_OOD_SCORE] = write_model_histogram,
-    [METRIC_TRUNCATED] = write_truncated,
-    [METRIC_BATCH_ROWS] = write_model_histogram,
-    [METRIC_BATCH_TOKENS] = write_model_histogram,
-    [METRIC_QUEUE_LIMIT] = write_queue_limit,
-    [METRIC_MEMORY_MAX] = write_memory,
-    [METRIC_MEMORY_FIXED] = write_memory,
-    [METRIC_REQUESTS_IN_FLIGHT] = write_in_flight,
-    [METRIC_REJECTED] = write_rejected,
-    [METRIC_CLIENTS_GONE] = write_clients_gone,
-    [METRIC_MODEL_INFO] = write_model_info,
-    [METRIC_MODEL_LOAD] = write_model_value,
-    [METRIC_MODEL_GENERATION] = write_model_value,
-    [METRIC_RELOADS] = write_reloads,
-    [METRIC_BUILD_INFO] = write_build_info,
+    [METRIC_REQUESTS] = write_requests,   [METRIC_REQUEST_DURATION] = write_request_duration,
+    [METRIC_QUEUE_LIMIT] = write_number,  [METRIC_MEMORY_MAX] = write_number,
+    [METRIC_MEMORY_FIXED] = write_number, [METRIC_REQUESTS_IN_FLIGHT] = write_number,
+    [METRIC_REJECTED] = write_rejected,   [METRIC_CLIENTS_GONE] = write_number,
+    [METRIC_RELOADS] = write_reloads,     [METRIC_BUILD_INFO] = write_build_info,
+};
+
+/* Writers of metrics that each model has. */
+static void (*const model_writers[METRIC_TOTAL])(struct metrics_text *text,
+                                                 const struct metrics_series *series,
+                                                 enum metric_id id) = {
+    [METRIC_STAGE_DURATION] = write_stages,      [METRIC_PREDICTIONS] = write_predictions,
+    [METRIC_PREDICTION_SCORE] = write_histogram, [METRIC_OOD_SCORE] = write_histogram,
+    [METRIC_TRUNCATED] = write_truncated,        [METRIC_BATCH_ROWS] = write_histogram,
+    [METRIC_BATCH_TOKENS] = write_histogram,     [METRIC_MODEL_INFO] = write_model_info,
+    [METRIC_MODEL_LOAD] = write_value,           [METRIC_MODEL_GENERATION] = write_value,
 };
 
 static void write_process(struct metrics_text *text, const struct metrics *metrics)
@@ -340,7 +308,8 @@ void metrics_register(struct metrics *metrics, const enum metric_id *ids, unsign
                       struct metrics_collector collector)
 {
     for (unsigned i = 0; i < count; i++) {
-        assert(ids[i] < METRIC_TOTAL && writers[ids[i]] == NULL && !is_of_process(ids[i]));
+        assert(ids[i] < METRIC_TOTAL && !is_of_process(ids[i]));
+        assert(writers[ids[i]] == NULL && model_writers[ids[i]] == NULL);
         assert(metrics->collectors[ids[i]].collect == NULL);
         metrics->collectors[ids[i]] = collector;
         collector.begin = NULL; /* once for all of them */
@@ -393,7 +362,11 @@ const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t 
             metrics->collectors[id].begin(metrics->collectors[id].context);
     for (enum metric_id id = 0; !is_of_process(id); id++) {
         const struct metrics_collector *collector = &metrics->collectors[id];
+        unsigned slot = 0;
         metrics_text_family(&text, id);
+        for (const struct metrics_series *series;
+             model_writers[id] != NULL && (series = next_series(metrics, &slot, false)) != NULL;)
+            model_writers[id](&text, series, id);
         if (writers[id] != NULL)
             writers[id](&text, metrics, id);
         else if (collector->collect != NULL)

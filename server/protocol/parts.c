@@ -21,8 +21,7 @@ struct parts {
     const struct parts_how *how;
     char *rooms[2]; /* [room] for a word, and for words */
     size_t room[2];
-    uint32_t at; /* a character of the text, and its byte */
-    size_t byte;
+    struct utf8_place place; /* in the text */
 };
 
 /* ---- options ---- */
@@ -154,17 +153,10 @@ static void put_string(struct parts *parts, const char *key, const char *string,
 static const char *text_part(struct parts *parts, uint32_t start, uint32_t end, size_t *len)
 {
     const struct answer *answer = &parts->row->answer;
-    size_t last;
-    if (start < parts->at)
-        parts->at = 0, parts->byte = 0;
-    for (; parts->at < start && parts->byte < answer->text_len; parts->at++)
-        parts->byte +=
-            utf8_character_bytes(answer->text + parts->byte, answer->text_len - parts->byte);
-    last = parts->byte;
-    for (uint32_t at = parts->at; at < end && last < answer->text_len; at++)
-        last += utf8_character_bytes(answer->text + last, answer->text_len - last);
-    *len = last - parts->byte;
-    return answer->text + parts->byte;
+    const size_t first = utf8_move(&parts->place, answer->text, answer->text_len, start);
+    struct utf8_place last = parts->place;
+    *len = end > start ? utf8_move(&last, answer->text, answer->text_len, end) - first : 0;
+    return answer->text + first;
 }
 
 /* ---- words of tags ---- */

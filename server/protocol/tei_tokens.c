@@ -219,17 +219,6 @@ static size_t tokens_bytes(const struct request *request, const struct row *row,
                       memory_product(LETTER_BYTES, source.len));
 }
 
-/* Moves from one character of the text to another, and returns its byte. */
-static size_t byte_of(const struct engine_tokens *tokens, uint32_t *at, size_t *byte,
-                      uint32_t character)
-{
-    if (character < *at)
-        *at = 0, *byte = 0;
-    for (; *at < character && *byte < tokens->len; ++*at)
-        *byte += utf8_character_bytes(tokens->text + *byte, tokens->len - *byte);
-    return *byte;
-}
-
 static unsigned tokens_row(struct request *request)
 {
     struct writing *writing = writing_next(request, "[", request->call.item_count);
@@ -239,8 +228,7 @@ static unsigned tokens_row(struct request *request)
     const struct row *row = &request->rows[writing->encoded];
     const struct engine_tokens *tokens = &row->tokens;
     struct codec_text *text = &writing->text;
-    uint32_t at = 0;
-    size_t byte = 0;
+    struct utf8_place place = {0, 0};
     bool is_first = true;
     codec_text_add(text, "[");
     for (unsigned t = 0; t < tokens->count; t++) {
@@ -260,8 +248,8 @@ static unsigned tokens_row(struct request *request)
             codec_text_add(text, ",\"special\":true,\"start\":null,\"stop\":null}");
             continue;
         }
-        const size_t start = byte_of(tokens, &at, &byte, tokens->starts[t]);
-        const size_t stop = byte_of(tokens, &at, &byte, tokens->ends[t]);
+        const size_t start = utf8_move(&place, tokens->text, tokens->len, tokens->starts[t]);
+        const size_t stop = utf8_move(&place, tokens->text, tokens->len, tokens->ends[t]);
         codec_text_string_of(text, tokens->text + start, stop > start ? stop - start : 0);
         snprintf(member, sizeof member, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start,
                  stop);

@@ -93,13 +93,7 @@ enum err_code texts_open(struct request *request, struct json_t **root, const ch
 enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,
                          size_t most, const char **out)
 {
-    const char *name = NULL;
-    if (doc_get_string(root, "$", key, &name, &request->err) || name == NULL)
-        return request->err.code;
-    if (codec_check_label(name, strlen(name), most, "$", key, &request->err))
-        return request->err.code;
-    *out = arena_copy(&request->exchange->arena, name, strlen(name));
-    return *out != NULL ? ERR_OK : err_no_memory(&request->err, strlen(name));
+    return codec_check_text(root, key, most, &request->exchange->arena, out, &request->err);
 }
 
 enum err_code texts_parameters(struct request *request, const struct json_t *root, const char *path,

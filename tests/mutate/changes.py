@@ -18,8 +18,7 @@ from collections import namedtuple
 Change = namedtuple("Change", "line kind what start end new")
 Token = namedtuple("Token", "kind text start end")
 
-LEFT_OUT = {"engine/text/tables/unicode_tables.c", "engine/text/tables/form_tables.c",
-            "engine/text/tables/character_class_tables.c"}
+LEFT_OUT = {"engine/text/tables/unicode_tables.c", "engine/text/tables/form_tables.c"}
 
 OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+",
              "*": "/", "/": "*", "&&": "||", "||": "&&", "&": "|", "|": "&", "++": "--", "--": "++",

@@ -1,55 +1,68 @@
 #!/usr/bin/env python3
 """Writes engine/text/tables/form_tables.c: python3 engine/text/tables/make_form_tables.py
 
-Compatibility decompositions, compositions and marks as in Unicode 9.0 (crate
-unicode-normalization-alignments 0.1.12 of the reference, Hugging Face tokenizers 0.22.2), and the
-classes of grapheme clusters as in 16.0 (crate unicode-segmentation 1.12.0; grapheme_classes.txt).
-Python's unicodedata is 14.0; the differences to 9.0 below were found by probing every code point of
-the reference. Canonical decompositions and combining classes are in unicode_tables.c.
+Decompositions and compositions as in Unicode 9.0 (crate unicode-normalization-alignments 0.1.12 of
+the reference, Hugging Face tokenizers 0.22.2). Python's unicodedata is 14.0; the differences to 9.0
+below were found by probing every code point of the reference.
 """
+import itertools
+import os
+import textwrap
 import unicodedata
 
-from make_unicode_tables import (EXPECTED_VERSION, is_surrogate, parse_ranges, sibling, write_array)
+EXPECTED_VERSION = "14.0.0"
+
+
+def parse_ranges(text):
+    result = set()
+    for item in text.split():
+        first, _, last = item.partition("-")
+        result.update(range(int(first, 16), int(last or first, 16) + 1))
+    return result
+
 
 # Compatibility decompositions newer than 9.0.
 COMPATIBILITY_NEWER_THAN_9 = parse_ranges("""
 32FF A7F2-A7F4 AB69 10781-107BA 1F16C 1FBF0-1FBF9
 """)
 
+# U+11938 got a decomposition in 13.0.
+DECOMPOSITION_NEWER_THAN_9 = {0x11938}
+
 # The only composite newer than 9.0.
 COMPOSITION_NEWER_THAN_9 = {0x11938}
 
-# Marks in one of the versions 9.0 and 14.0 and not in the other.
-MARK_DIFFERS = parse_ranges("""
-7FD 898-89F 8CA-8D3 9FE AFA-AFF B55 C04 C3C D00 D3B-D3C D81 EBA 1715 180F 1ABF-1ACE 1CF2-1CF3 1CF7
-1DF6-1DFA A82C A8FF 10D24-10D27 10EAB-10EAC 10F46-10F50 10F82-10F85 11070 11073-11074 110C2
-11145-11146 111C9 111CE-111CF 1133B 1145E 1182C-1183A 11930-11935 11937-11938 1193B-1193E 11940
-11942-11943 119D1-119D7 119DA-119E0 119E4 11A01-11A0A 11A33-11A39 11A3B-11A3E 11A47 11A51-11A5B
-11A8A-11A99 11D31-11D36 11D3A 11D3C-11D3D 11D3F-11D45 11D47 11D8A-11D8E 11D90-11D91 11D93-11D97
-11EF3-11EF6 16F4F 16F7F-16F87 16FE4 16FF0-16FF1 1CF00-1CF2D 1CF30-1CF46 1E130-1E136 1E2AE
-1E2EC-1E2EF
-""")
 
-# As enum grapheme_class of form_tables.h.
-CLASSES = ["Any", "CR", "LF", "Control", "Extend", "Linker", "NonJoiner", "ZWJ", "SpacingMark",
-           "Prepend", "L", "V", "T", "LV", "LVT", "Consonant", "Pictographic", "RegionalIndicator"]
-SPECIAL = {0x0D: "CR", 0x0A: "LF", 0x200D: "ZWJ", 0x200C: "NonJoiner", 0x94D: "Linker",
-           0x9CD: "Linker", 0xACD: "Linker", 0xB4D: "Linker", 0xC4D: "Linker", 0xD4D: "Linker"}
-MARK, COMPATIBILITY, SECOND = 32, 64, 128
-SHIFT = 7
+RUN_MIN = 8  # equal elements that are written once, as "[first ... last] = value"
 
 
-def read_classes():
-    result, name = {}, None
-    with open(sibling("grapheme_classes.txt"), encoding="ascii") as lines:
-        for line in lines:
-            if line.rstrip().endswith(":") and not line.startswith("#"):
-                name = line.strip()[:-1]
-            elif not line.startswith("#"):
-                result.update(dict.fromkeys(parse_ranges(line), name))
-    for c in range(0xAC00, 0xD7A4):
-        result[c] = "LV" if (c - 0xAC00) % 28 == 0 else "LVT"
-    return {**result, **SPECIAL}
+def write_array(out, declaration, items):
+    """Lines of 100 columns. Items are strings."""
+    words, at = [], 0
+    for item, run in itertools.groupby(items):
+        count = len(list(run))
+        words += [f"[{at} ... {at + count - 1}] = {item},"] if count >= RUN_MIN else [f"{item},"] * count
+        at += count
+    # no line ends within an element
+    text = textwrap.fill(" ".join(word.replace(" ", "\0") for word in words), 100, initial_indent="    ",
+                         subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    out.write(f"\n{declaration} = {{\n" + text.replace("\0", " ") + "\n};\n")
+
+
+def sibling(name):
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+
+
+def is_surrogate(c):
+    return 0xD800 <= c < 0xE000
+
+
+def decomposition_of(c):
+    """The full canonical decomposition, but for Hangul syllables, which are computed."""
+    if is_surrogate(c) or 0xAC00 <= c <= 0xD7A3 or c in DECOMPOSITION_NEWER_THAN_9:
+        return None
+    result = unicodedata.normalize("NFD", chr(c))
+    return None if result == chr(c) else [ord(d) for d in result]
 
 
 def compatibility_of(c):
@@ -61,68 +74,89 @@ def compatibility_of(c):
 
 
 def compositions():
+    """By second character, then first: [(second, first, composed)]."""
     result = []
     for c in range(0x110000):
         parts = unicodedata.decomposition(chr(c)).split()
         if len(parts) != 2 or parts[0].startswith("<") or c in COMPOSITION_NEWER_THAN_9:
             continue
         if unicodedata.normalize("NFC", chr(c)) == chr(c):
-            result.append((int(parts[0], 16), int(parts[1], 16), c))
+            result.append((int(parts[1], 16), int(parts[0], 16), c))
     return sorted(result)
 
 
-def record_of(c, classes, seconds):
-    if is_surrogate(c):
-        return 0
-    record = CLASSES.index(classes.get(c, "Any"))
-    if unicodedata.category(chr(c)).startswith("M") != (c in MARK_DIFFERS):
-        record |= MARK
-    if compatibility_of(c):
-        record |= COMPATIBILITY
-    return record | (SECOND if c in seconds else 0)
-
-
-def build_trie(seconds):
-    blocks, index, classes = {}, [], read_classes()
-    for start in range(0, 0x110000, 1 << SHIFT):
-        block = tuple(record_of(c, classes, seconds) for c in range(start, start + (1 << SHIFT)))
-        index.append(blocks.setdefault(block, len(blocks)))
-    return [record for block in blocks for record in block], index
-
-
-def pack_decompositions():
-    pool, entries = [], []
+def runs_of(decompose):
+    """Neighbouring characters whose decompositions are of one length: [first, last, decompositions]."""
+    out = []
     for c in range(0x110000):
-        decomposition = compatibility_of(c)
-        if decomposition:
-            entries.append(f"{{0x{c:X}, {len(pool)}, {len(decomposition)}}}")
-            pool += decomposition
-    assert len(pool) <= 65535 and max(pool) <= 0xFFFF
-    return entries, [f"0x{d:X}" for d in pool]
+        decomposition = decompose(c)
+        if decomposition is None:
+            continue
+        if out and out[-1][1] == c - 1 and len(out[-1][2]) == len(decomposition) * (c - out[-1][0]):
+            out[-1][1] = c
+            out[-1][2].extend(decomposition)
+        else:
+            out.append([c, c, list(decomposition)])
+    return out
+
+
+def pool_of(runs):
+    """What all runs decompose into. A run that stands in a longer one's is not written again."""
+    pool = ""
+    for _, _, characters in sorted(runs, key=lambda run: (-len(run[2]), run[0])):
+        text = "".join(map(chr, characters))
+        if text not in pool:
+            pool += text
+    return pool
+
+
+def write_text(out, declaration, text):
+    """A string of 32-bit characters in lines of 100 columns."""
+    lines = [""]
+    for c in text:
+        if c in '"?\\':  # ? begins a trigraph
+            word = "\\" + c
+        elif " " <= c <= "~":
+            word = c
+        else:
+            word = f"\\u{ord(c):04X}" if ord(c) <= 0xFFFF else f"\\U{ord(c):08X}"
+        if len(lines[-1]) + len(word) > 92:
+            lines.append("")
+        lines[-1] += word
+    out.write(f"\n{declaration} =\n" + "\n".join(f'    U"{line}"' for line in lines) + ";\n")
+
+
+def write_runs(out, form, runs, pool):
+    items = [f"{{0x{first:X}, 0x{last:X}, {pool.index(''.join(map(chr, characters)))}, "
+             f"{len(characters) // (last - first + 1)}}}" for first, last, characters in runs]
+    write_array(out, f"const struct form_run form_tables_{form}[]", items)
+    out.write(f"const size_t form_tables_{form}_count = {len(items)};\n")
 
 
 def main():
     assert unicodedata.unidata_version == EXPECTED_VERSION, "the lists above are relative to it"
-    composed = compositions()
-    entries, pool = pack_decompositions()
-    records, index = build_trie({second for _, second, _ in composed})
+    canonical, compatible = runs_of(decomposition_of), runs_of(compatibility_of)
+    pool, composed = pool_of(canonical + compatible), compositions()
+    seconds = [(second, len(list(items)))
+               for second, items in itertools.groupby(composed, lambda item: item[0])]
+    starts = itertools.accumulate([0] + [count for _, count in seconds])
+    assert len(pool) <= 65535
     with open(sibling("form_tables.c"), "w", encoding="ascii") as out:
         out.write(f"""/* form_tables.c - generated by make_form_tables.py from unicodedata {EXPECTED_VERSION},
- * Python's, adjusted to the reference tokenizer (forms and marks of Unicode 9.0), and from
- * grapheme_classes.txt (16.0). Do not edit. */
+ * Python's, adjusted to the reference tokenizer (forms of Unicode 9.0). Do not edit. */
 #include "engine/text/tables/form_tables.h"
 
 /* clang-format off */
 """)
-        write_array(out, "const uint8_t form_tables_index[]", [str(i) for i in index])
-        write_array(out, "const uint8_t form_tables_records[]", [str(r) for r in records])
-        write_array(out, "const struct form_decomposition form_tables_decompositions[]", entries)
-        out.write(f"const size_t form_tables_decomposition_count = {len(entries)};\n")
-        write_array(out, "const uint16_t form_tables_pool[]", pool)
+        write_runs(out, "canonical", canonical, pool)
+        write_runs(out, "compatible", compatible, pool)
+        write_text(out, "const uint32_t form_tables_pool[]", pool)
+        write_array(out, "const struct form_second form_tables_seconds[]",
+                    [f"{{0x{second:X}, {start}, {count}}}"
+                     for (second, count), start in zip(seconds, starts)])
+        out.write(f"const size_t form_tables_second_count = {len(seconds)};\n")
         write_array(out, "const struct form_composition form_tables_compositions[]",
-                    [f"{{0x{a:X}, 0x{b:X}, 0x{c:X}}}" for a, b, c in composed])
-        out.write(f"const size_t form_tables_composition_count = {len(composed)};\n")
-    assert max(index) <= 255, "form_tables_index holds numbers of one byte"
+                    [f"{{0x{first:X}, 0x{whole:X}}}" for _, first, whole in composed])
 
 
 if __name__ == "__main__":

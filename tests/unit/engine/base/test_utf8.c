@@ -58,7 +58,8 @@ END_TEST
 
 START_TEST(utf8_escape_spells_out_what_is_not_utf_8)
 {
-    static const char good[] = "maps/w\xC3\xA4" "fer.png";
+    static const char good[] = "maps/w\xC3\xA4"
+                               "fer.png";
     static char name[UTF8_ESCAPED_BYTES], room[UTF8_ESCAPED_BYTES];
     ck_assert_ptr_eq(utf8_escape(good, room), good);
     ck_assert_str_eq(UTF8_SHOWN("caf\xE9/\xC3\xA4\xFF.png"), "caf\\xE9/\xC3\xA4\\xFF.png");
@@ -93,6 +94,20 @@ START_TEST(utf8_names_what_an_editor_made_of_a_file)
 }
 END_TEST
 
-SUITE("utf8", utf8_names_what_an_editor_made_of_a_file,
-      utf8_escape_spells_out_what_is_not_utf_8, utf8_judges_whole_texts,
-      utf8_measures_characters_of_every_length, utf8_refuses_what_rfc_3629_refuses)
+START_TEST(utf8_moves_to_characters_in_any_order)
+{
+    static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";
+    static const size_t bytes[] = {0, 1, 3, 6, 10, 11, 11, 11};
+    const uint32_t count = sizeof bytes / sizeof *bytes;
+    struct utf8_place place = {0, 0};
+    for (uint32_t from = 0; from < count; from++)
+        for (uint32_t to = 0; to < count; to++) {
+            ck_assert_uint_eq(utf8_move(&place, text, sizeof text - 1, from), bytes[from]);
+            ck_assert_uint_eq(utf8_move(&place, text, sizeof text - 1, to), bytes[to]);
+        }
+}
+END_TEST
+
+SUITE("utf8", utf8_names_what_an_editor_made_of_a_file, utf8_escape_spells_out_what_is_not_utf_8,
+      utf8_judges_whole_texts, utf8_measures_characters_of_every_length,
+      utf8_refuses_what_rfc_3629_refuses, utf8_moves_to_characters_in_any_order)
