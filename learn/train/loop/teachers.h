@@ -52,6 +52,7 @@ struct teachers {
     double temperature;
     float *logits; /* [rows_max, labels] */
     double *mean;  /* [labels] */
+    struct arena arena;
 };
 
 /* ERR_UNSUPPORTED if a checkpoint's set of labels, kind of input or vocabulary size is another.
