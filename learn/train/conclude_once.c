@@ -7,7 +7,7 @@
 #include "learn/eval/number_reference.h"
 #include "learn/eval/report/task_report.h"
 #include "learn/eval/span_thresholds.h"
-#include "learn/train/loop/judge_texts.h"
+#include "learn/train/loop/judge.h"
 #include "learn/train/loop/run.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "learn/eval/texts/text_confidence.h"
+#include "learn/eval/texts/writing_assessment.h"
 
 #include "engine/base/rng.h"
 #include "engine/model/decoder/pair_spec.h"

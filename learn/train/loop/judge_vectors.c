@@ -1,4 +1,4 @@
-#include "learn/train/loop/judge_vectors.h"
+#include "learn/train/loop/judge.h"
 
 #include "engine/model/sentence_pooling.h"
 #include "engine/tensor/dot.h"

@@ -1,4 +1,4 @@
-#include "learn/train/loop/teachers.h"
+#include "learn/train/loop/run.h"
 
 #include <float.h>
 #include <math.h>
