@@ -87,22 +87,20 @@ static void *take(struct arena *arena, size_t bytes)
 /* AddressSanitizer gets the requested size, so that it detects overruns as with malloc. */
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
-    if (bytes > SIZE_MAX / 2)
-        return NULL;
-    size_t lines = bytes > 0 ? (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT : 1;
-    void *memory = take(arena, lines * ARENA_ALIGNMENT);
+    size_t lines = bytes > 0 ? (bytes - 1) / ARENA_ALIGNMENT + 1 : 1;
+    void *memory = bytes > SIZE_MAX / 2 ? NULL : take(arena, lines * ARENA_ALIGNMENT);
     if (memory != NULL)
         ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+    arena->failed |= memory == NULL;
     return memory;
 }
 
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
 {
-    if (size != 0 && count > SIZE_MAX / size)
-        return NULL;
-    void *memory = arena_alloc(arena, count * size);
+    const size_t bytes = memory_product(count, size);
+    void *memory = arena_alloc(arena, bytes);
     if (memory != NULL)
-        memset(memory, 0, count * size);
+        memset(memory, 0, bytes);
     return memory;
 }
 

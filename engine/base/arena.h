@@ -9,12 +9,15 @@
  *     ...
  *     arena_deinit(&arena);
  *
+ * Who asks for many arrays in a row looks at arena.failed once, after the last of them.
+ *
  * Threads: one at a time.
  */
 #ifndef ATTND_ENGINE_BASE_ARENA_H
 #define ATTND_ENGINE_BASE_ARENA_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +28,7 @@ struct arena_block;
 struct arena {
     struct arena_block *blocks; /* newest first */
     size_t bytes;               /* allocated so far */
+    bool failed;                /* there was no memory for one of the allocations */
 };
 
 void arena_init(struct arena *arena);

@@ -24,6 +24,7 @@ struct key {
 struct reader {
     struct logit_list *list;
     const char *const *labels;
+    struct arena arena;
     struct key *keys; /* [list->count], sorted */
     bool by_digest;
     float *row;    /* [label_count] logits of the current line */
@@ -188,15 +189,15 @@ static enum err_code take_object(struct reader *reader, const struct json_t *obj
 static enum err_code open_room(struct reader *reader, struct err *err)
 {
     struct logit_list *list = reader->list;
-    list->entries = calloc(list->count, sizeof *list->entries);
-    list->values = calloc(list->count, list->label_count * sizeof *list->values);
-    list->ood = calloc(list->count, sizeof *list->ood);
-    reader->keys = calloc(list->count, sizeof *reader->keys);
-    reader->row = calloc(list->label_count, sizeof *reader->row);
-    reader->seen = calloc(list->label_count, sizeof *reader->seen);
-    if (list->entries == NULL || list->values == NULL || list->ood == NULL ||
-        reader->keys == NULL || reader->row == NULL || reader->seen == NULL)
-        return err_no_memory(err, list->count * list->label_count * sizeof *list->values);
+    const unsigned labels = list->label_count;
+    list->entries = arena_alloc_array(&list->arena, list->count, sizeof *list->entries);
+    list->values = arena_alloc_array(&list->arena, list->count, labels * sizeof *list->values);
+    list->ood = arena_alloc_array(&list->arena, list->count, sizeof *list->ood);
+    reader->keys = arena_alloc_array(&reader->arena, list->count, sizeof *reader->keys);
+    reader->row = arena_alloc_array(&reader->arena, labels, sizeof *reader->row);
+    reader->seen = arena_alloc_array(&reader->arena, labels, sizeof *reader->seen);
+    if (list->arena.failed || reader->arena.failed)
+        return err_no_memory(err, list->count * labels * sizeof *list->values);
     for (size_t i = 0; i < list->count; i++)
         list->ood[i] = NAN;
     return ERR_OK;
@@ -226,14 +227,6 @@ out:
     return err->code;
 }
 
-static enum err_code close_reader(struct reader *reader, const struct err *err)
-{
-    free(reader->keys);
-    free(reader->row);
-    free(reader->seen);
-    return err->code;
-}
-
 enum err_code logit_list_open(struct logit_list *out, const char *path,
                               const struct dataset *dataset, const char *const *labels,
                               unsigned label_count, struct err *err)
@@ -245,7 +238,8 @@ enum err_code logit_list_open(struct logit_list *out, const char *path,
             reader.keys[i] = (struct key){.name = dataset->items[i].name, .item = i};
         read_file(&reader, path, err);
     }
-    return close_reader(&reader, err);
+    arena_deinit(&reader.arena);
+    return err->code;
 }
 
 enum err_code logit_list_open_digests(struct logit_list *out, const char *path,
@@ -260,14 +254,13 @@ enum err_code logit_list_open_digests(struct logit_list *out, const char *path,
             reader.keys[i] = (struct key){.digest = digests[i], .item = i};
         read_file(&reader, path, err);
     }
-    return close_reader(&reader, err);
+    arena_deinit(&reader.arena);
+    return err->code;
 }
 
 void logit_list_close(struct logit_list *list)
 {
-    free(list->entries);
-    free(list->values);
-    free(list->ood);
+    arena_deinit(&list->arena);
     *list = (struct logit_list){0};
 }
 

@@ -44,6 +44,7 @@ struct logit_list {
     float *values;                    /* [count, label_count] logits; zeros without a line */
     float *ood;                       /* [count] OOD scores; NAN where there is none */
     char ood_method[LOGIT_LIST_METHOD_BYTES]; /* "": no line has an OOD score */
+    struct arena arena;
 };
 
 /* Contents of a line to write. */

@@ -66,8 +66,8 @@ enum err_code out_of_fold_take(struct assessment *assessment, const char *const 
     struct taking taking = {.assessment = assessment, .paths = paths};
     const struct engine_info *info = info_of(&taking);
     taking.file = calloc(evaluation->count + 1, sizeof *taking.file);
-    free(evaluation->ood);
-    evaluation->ood = calloc(evaluation->count + 1, sizeof *evaluation->ood);
+    evaluation->ood =
+        arena_alloc_array(&evaluation->arena, evaluation->count, sizeof *evaluation->ood);
     if (taking.file == NULL || evaluation->ood == NULL)
         err_no_memory(err, evaluation->count * sizeof *evaluation->ood);
     for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
@@ -84,10 +84,8 @@ enum err_code out_of_fold_take(struct assessment *assessment, const char *const 
         return err_set(err, ERR_UNUSABLE,
                        "%zu of %zu inputs have an OOD score by '%s', as this model's is",
                        taking.scored, usable, info->ood_method);
-    if (taking.scored != usable) {
-        free(evaluation->ood);
+    if (taking.scored != usable)
         evaluation->ood = NULL;
-    }
     if (evaluation_shift(evaluation, info->class_prior->shifts, info->temperature, err))
         return err->code;
     assessment->options.folds = count;

@@ -15,7 +15,7 @@
 #define UNSEEN 0.5     /* inputs that are added to each label */
 #define MOVED_MIN 1e-7 /* ends when a step changes the shares by less, summed over labels */
 
-/* Scores of a set, and the mean of the scores after correction by factors. */
+/* Scores of a set, and the mean of the scores after correction by factors. An arena owns both. */
 struct scored {
     float *scores; /* [count, labels] */
     size_t count;
@@ -24,15 +24,15 @@ struct scored {
 };
 
 static enum err_code open_scored(struct scored *out, const struct calibration_set *set,
-                                 double temperature, struct err *err)
+                                 double temperature, struct arena *arena, struct err *err)
 {
     const unsigned labels = set->label_count;
     *out = (struct scored){.count = set->count, .labels = labels};
     if (set->count == 0)
         return err_set(err, ERR_UNUSABLE, "there is no input to estimate a class prior from");
-    out->scores = calloc(set->count, labels * sizeof *out->scores);
-    out->mean = calloc(labels, sizeof *out->mean);
-    if (out->scores == NULL || out->mean == NULL)
+    out->scores = arena_alloc_array(arena, set->count, labels * sizeof *out->scores);
+    out->mean = arena_alloc_array(arena, labels, sizeof *out->mean);
+    if (arena->failed)
         return err_no_memory(err, set->count * labels * sizeof *out->scores);
     for (size_t i = 0; i < set->count; i++) {
         const float *logits = set->logits + (set->items != NULL ? set->items[i] : i) * labels;
@@ -43,12 +43,6 @@ static enum err_code open_scored(struct scored *out, const struct calibration_se
             scores[c] = (float)exp(((double)logits[c] - (double)top) / temperature);
     }
     return ERR_OK;
-}
-
-static void close_scored(struct scored *scored)
-{
-    free(scored->scores);
-    free(scored->mean);
 }
 
 /* mean_c = mean over inputs, plus UNSEEN of an input, of p_ic f_c / sum_j p_ij f_j. */
@@ -103,17 +97,15 @@ enum err_code prior_estimate_shares(double *shares, const struct calibration_set
                                     const struct calibration_set *stream, double temperature,
                                     unsigned *steps, struct err *err)
 {
-    struct scored labelled, seen = {0};
+    struct scored labelled, seen;
+    struct arena arena;
     const unsigned labels = known->label_count;
     const double inputs = (double)known->count + UNSEEN * labels;
-    double *factors = calloc(labels, sizeof *factors);
-    if (open_scored(&labelled, known, temperature, err) ||
-        open_scored(&seen, stream, temperature, err))
+    arena_init(&arena);
+    double *factors = arena_alloc_array(&arena, labels, sizeof *factors);
+    if (open_scored(&labelled, known, temperature, &arena, err) ||
+        open_scored(&seen, stream, temperature, &arena, err))
         goto out;
-    if (factors == NULL) {
-        err_no_memory(err, labels * sizeof *factors);
-        goto out;
-    }
     for (unsigned c = 0; c < labels; c++) {
         factors[c] = 1;
         shares[c] = UNSEEN / inputs;
@@ -123,9 +115,7 @@ enum err_code prior_estimate_shares(double *shares, const struct calibration_set
     correct(factors, &labelled, shares);
     *steps = maximise(shares, &seen, factors);
 out:
-    close_scored(&labelled);
-    close_scored(&seen);
-    free(factors);
+    arena_deinit(&arena);
     return err->code;
 }
 
@@ -230,6 +220,7 @@ enum err_code prior_estimate_measure(struct prior_estimate *out,
     const size_t labels = info->label_count, known = assessment->evaluation.count;
     struct work work = {
         .assessment = assessment, .stream = stream, .label_count = info->label_count};
+    struct arena arena;
     *out = (struct prior_estimate){0};
     if (strcmp(info->scores, "softmax") != 0 || info->is_zero_shot)
         return err_set(
@@ -238,23 +229,19 @@ enum err_code prior_estimate_measure(struct prior_estimate *out,
     out->labels = calloc(labels, sizeof *out->labels);
     if (out->labels == NULL)
         return err_no_memory(err, labels * sizeof *out->labels);
-    work.known_items = calloc(known + 1, sizeof *work.known_items);
-    work.items = calloc(stream->count + 1, sizeof *work.items);
-    work.shares = calloc(labels, sizeof *work.shares);
-    work.known = calloc(labels, sizeof *work.known);
-    work.scores = calloc(labels, sizeof *work.scores);
-    if (work.known_items == NULL || work.items == NULL || work.shares == NULL ||
-        work.known == NULL || work.scores == NULL) {
+    arena_init(&arena);
+    work.known_items = arena_alloc_array(&arena, known, sizeof *work.known_items);
+    work.items = arena_alloc_array(&arena, stream->count, sizeof *work.items);
+    work.shares = arena_alloc_array(&arena, labels, sizeof *work.shares);
+    work.known = arena_alloc_array(&arena, labels, sizeof *work.known);
+    work.scores = arena_alloc_array(&arena, labels, sizeof *work.scores);
+    if (arena.failed) {
         err_no_memory(err, (known + stream->count) * sizeof *work.items);
     } else {
         list_items(&work, out);
         estimate(out, &work, err);
     }
-    free(work.known_items);
-    free(work.items);
-    free(work.shares);
-    free(work.known);
-    free(work.scores);
+    arena_deinit(&arena);
     return err->code;
 }
 

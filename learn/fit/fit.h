@@ -43,6 +43,7 @@ struct fit_rows {
     float *after;              /* [count, labels] the new head's left-out logits; zeros at first */
     struct ngram_list *ngrams; /* [count]; entries belong to the data and the bank; NULL: the model
                                   has no table of n-grams */
+    struct arena arena;
 };
 
 struct fit_options {

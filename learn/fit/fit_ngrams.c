@@ -26,6 +26,7 @@ struct columns {
     float *evidence;      /* [rows.count, labels] unscaled; the new labels' is left out */
     atomic_uint next;     /* the next fit to take; partners: the members of the pool */
     struct err err[FITS];
+    struct arena arena;
 };
 
 static size_t weights_of(const struct columns *columns)
@@ -40,13 +41,13 @@ static enum err_code open_columns(struct columns *columns, struct fit *fit, stru
                                 .old_labels = fit->labels.old_count,
                                 .new_labels = fit->labels.count - fit->labels.old_count};
     const size_t numbers = weights_of(columns);
-    columns->folds = calloc(rows, sizeof *columns->folds);
-    columns->scores = calloc(rows * columns->old_labels, sizeof *columns->scores);
-    columns->weight = calloc(numbers + 1, sizeof *columns->weight);
-    columns->bias = calloc(columns->new_labels + 1u, sizeof *columns->bias);
-    columns->evidence = calloc(rows * labels, sizeof *columns->evidence);
-    if (columns->folds == NULL || columns->scores == NULL || columns->weight == NULL ||
-        columns->bias == NULL || columns->evidence == NULL)
+    struct arena *arena = &columns->arena;
+    columns->folds = arena_alloc_array(arena, rows, sizeof *columns->folds);
+    columns->scores = arena_alloc_array(arena, rows * columns->old_labels, sizeof(float));
+    columns->weight = arena_alloc_array(arena, numbers, sizeof *columns->weight);
+    columns->bias = arena_alloc_array(arena, columns->new_labels, sizeof *columns->bias);
+    columns->evidence = arena_alloc_array(arena, rows * labels, sizeof *columns->evidence);
+    if (arena->failed)
         return err_no_memory(err, (numbers + rows * labels) * sizeof *columns->weight);
     return folds_deal(fit->rows.digests, fit->rows.classes, rows, columns->folds, err);
 }
@@ -212,10 +213,6 @@ enum err_code fit_ngrams(struct fit *fit, struct err *err)
         rows->after[i] += (float)(scale * (double)columns.evidence[i]);
     make_table(&columns, scale, err);
 out:
-    free(columns.folds);
-    free(columns.scores);
-    free(columns.weight);
-    free(columns.bias);
-    free(columns.evidence);
+    arena_deinit(&columns.arena);
     return err->code;
 }

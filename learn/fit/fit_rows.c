@@ -14,22 +14,6 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static enum err_code alloc(struct fit_rows *rows, size_t room, bool has_ngrams, struct err *err)
-{
-    rows->ngrams = has_ngrams ? calloc(room + 1, sizeof *rows->ngrams) : NULL;
-    rows->items = calloc(room + 1, sizeof *rows->items);
-    rows->features = calloc(room * rows->width + 1, sizeof *rows->features);
-    rows->classes = calloc(room + 1, sizeof *rows->classes);
-    rows->digests = calloc(room + 1, sizeof *rows->digests);
-    rows->before = calloc(room * rows->old_labels + 1, sizeof *rows->before);
-    rows->after = calloc(room * rows->labels + 1, sizeof *rows->after);
-    if (rows->items != NULL && rows->features != NULL && rows->classes != NULL &&
-        rows->digests != NULL && rows->before != NULL && rows->after != NULL &&
-        (!has_ngrams || rows->ngrams != NULL))
-        return ERR_OK;
-    return err_no_memory(err, room * (rows->width + rows->labels) * sizeof *rows->features);
-}
-
 static void add(struct fit_rows *rows, const float *features, const float *before, unsigned class,
                 uint64_t digest)
 {
@@ -46,13 +30,19 @@ enum err_code fit_rows_open(struct fit_rows *out, const struct fit_data *data,
     const struct evaluation *evaluation = data->evaluation;
     *out = (struct fit_rows){
         .width = evaluation->feature_size, .labels = labels, .old_labels = evaluation->label_count};
-    uint64_t *given = calloc(evaluation->count + 1, sizeof *given); /* the data's, sorted */
-    if (given == NULL) {
-        err_no_memory(err, evaluation->count * sizeof *given);
-        goto out;
-    }
-    if (alloc(out, evaluation->count + bank->count, data->ngrams != NULL, err))
-        goto out;
+    const size_t room = evaluation->count + bank->count;
+    struct arena *arena = &out->arena;
+    uint64_t *given = arena_alloc_array(arena, room, sizeof *given); /* the data's, sorted */
+    out->items = arena_alloc_array(arena, room, sizeof *out->items);
+    out->features = arena_alloc_array(arena, room * out->width, sizeof *out->features);
+    out->classes = arena_alloc_array(arena, room, sizeof *out->classes);
+    out->digests = arena_alloc_array(arena, room, sizeof *out->digests);
+    out->before = arena_alloc_array(arena, room * out->old_labels, sizeof *out->before);
+    out->after = arena_alloc_array(arena, room * out->labels, sizeof *out->after);
+    if (data->ngrams != NULL)
+        out->ngrams = arena_alloc_array(arena, room, sizeof *out->ngrams);
+    if (arena->failed)
+        return err_no_memory(err, room * (out->width + out->labels) * sizeof *out->features);
     for (size_t i = 0; i < evaluation->count; i++) {
         if (evaluation->problems[i] != NULL)
             continue;
@@ -74,20 +64,12 @@ enum err_code fit_rows_open(struct fit_rows *out, const struct fit_data *data,
         add(out, bank->features + i * out->width, bank->logits + i * out->old_labels,
             bank->classes[i], bank->digests[i]);
     }
-out:
-    free(given);
-    return err->code;
+    return ERR_OK;
 }
 
 void fit_rows_close(struct fit_rows *rows)
 {
-    free(rows->items);
-    free(rows->features);
-    free(rows->classes);
-    free(rows->digests);
-    free(rows->before);
-    free(rows->after);
-    free(rows->ngrams);
+    arena_deinit(&rows->arena);
     *rows = (struct fit_rows){0};
 }
 

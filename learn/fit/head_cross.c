@@ -1,3 +1,4 @@
+#include "engine/base/arena.h"
 #include "engine/base/thread_pool.h"
 #include "learn/fit/folds.h"
 #include "learn/fit/head_fit.h"
@@ -29,6 +30,7 @@ struct cross {
     double strength;
     float *logits; /* [count, labels] left-out logits at this strength */
     size_t numbers;
+    struct arena arena;
 };
 
 /* ---- one strength ---- */
@@ -112,15 +114,13 @@ static enum err_code search(struct cross *cross, struct head_cross *out,
 static enum err_code open_folds(struct cross *cross, const uint64_t *digests, struct err *err)
 {
     const struct head_rows *rows = cross->rows;
-    cross->folds = calloc(rows->count, sizeof *cross->folds);
-    cross->logits = calloc(rows->count * rows->labels, sizeof *cross->logits);
-    if (cross->folds == NULL || cross->logits == NULL)
-        return err_no_memory(err, rows->count * rows->labels * sizeof *cross->logits);
-    for (unsigned f = 0; f < FOLDS; f++) {
-        cross->fold[f].weights = calloc(cross->numbers, sizeof *cross->fold[f].weights);
-        if (cross->fold[f].weights == NULL)
-            return err_no_memory(err, cross->numbers * sizeof *cross->fold[f].weights);
-    }
+    struct arena *arena = &cross->arena;
+    cross->folds = arena_alloc_array(arena, rows->count, sizeof *cross->folds);
+    cross->logits = arena_alloc_array(arena, rows->count * rows->labels, sizeof *cross->logits);
+    for (unsigned f = 0; f < FOLDS; f++)
+        cross->fold[f].weights = arena_alloc_array(arena, cross->numbers, sizeof(double));
+    if (arena->failed)
+        return err_no_memory(err, arena->bytes);
     if (head_products_open(&cross->products, rows->rows, rows->count, rows->width, err))
         return err->code;
     for (unsigned i = 0; i < cross->threads; i++)
@@ -145,13 +145,10 @@ enum err_code head_cross_run(struct head_cross *out, const struct head_rows *row
     else if (!thread_pool_open(&cross.pool, cross.threads, err) &&
              !open_folds(&cross, digests, err))
         search(&cross, out, progress, context, err);
-    for (unsigned f = 0; f < FOLDS; f++) {
-        free(cross.fold[f].weights);
+    for (unsigned f = 0; f < FOLDS; f++)
         head_fit_close(cross.fits[f]);
-    }
     head_products_close(cross.products);
-    free(cross.folds);
-    free(cross.logits);
+    arena_deinit(&cross.arena);
     if (cross.pool != NULL)
         thread_pool_close(cross.pool);
     return err->code;

@@ -89,6 +89,7 @@ struct head_fit {
     double *point;            /* [numbers] in scaled coordinates */
     float *answers;           /* [count, labels] */
     struct lbfgs *lbfgs;
+    struct arena arena;
 };
 
 enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
@@ -101,15 +102,14 @@ enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
         return err_no_memory(err, sizeof *fit);
     *fit = (struct head_fit){
         .rows = *rows, .products = products, .fitted = fitted, .numbers = numbers};
-    fit->scale = calloc(rows->width + 1, sizeof *fit->scale);
-    fit->point = calloc(numbers, sizeof *fit->point);
-    fit->weights = calloc(numbers, sizeof *fit->weights);
-    fit->biases = calloc(rows->labels, sizeof *fit->biases);
-    fit->slopes = calloc(numbers, sizeof *fit->slopes);
-    fit->logits = calloc(scores, sizeof *fit->logits);
-    fit->answers = calloc(scores, sizeof *fit->answers);
-    if (fit->point == NULL || fit->scale == NULL || fit->weights == NULL || fit->biases == NULL ||
-        fit->slopes == NULL || fit->logits == NULL || fit->answers == NULL)
+    fit->scale = arena_alloc_array(&fit->arena, rows->width + 1, sizeof *fit->scale);
+    fit->point = arena_alloc_array(&fit->arena, numbers, sizeof *fit->point);
+    fit->weights = arena_alloc_array(&fit->arena, numbers, sizeof *fit->weights);
+    fit->biases = arena_alloc_array(&fit->arena, rows->labels, sizeof *fit->biases);
+    fit->slopes = arena_alloc_array(&fit->arena, numbers, sizeof *fit->slopes);
+    fit->logits = arena_alloc_array(&fit->arena, scores, sizeof *fit->logits);
+    fit->answers = arena_alloc_array(&fit->arena, scores, sizeof *fit->answers);
+    if (fit->arena.failed)
         return err_no_memory(err, numbers * sizeof *fit->point + 2 * scores * sizeof *fit->logits);
     if (thread_pool_open(&fit->pool, 1, err))
         return err->code;
@@ -123,13 +123,7 @@ void head_fit_close(struct head_fit *fit)
     lbfgs_close(fit->lbfgs);
     if (fit->pool != NULL)
         thread_pool_close(fit->pool);
-    free(fit->point);
-    free(fit->scale);
-    free(fit->weights);
-    free(fit->biases);
-    free(fit->slopes);
-    free(fit->logits);
-    free(fit->answers);
+    arena_deinit(&fit->arena);
     free(fit);
 }
 

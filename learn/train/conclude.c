@@ -200,14 +200,6 @@ out:
 
 /* ---- attnd.json ---- */
 
-static enum ood_method method_of(const char *name)
-{
-    for (int method = 1; method < OOD_METHOD_COUNT; method++)
-        if (strcmp(name, ood_method_name((enum ood_method)method)) == 0)
-            return (enum ood_method)method;
-    return OOD_NONE;
-}
-
 /* For OOD methods that measure a distance: they need the features of training inputs, which takes
  * as long as an epoch. */
 static enum err_code decide_by_distance(struct closing *closing, struct calibrate *how,
@@ -238,9 +230,13 @@ out:
 
 static enum err_code decide(struct closing *closing, struct err *err)
 {
+    const char *name = closing->run->options->ood_method;
     struct calibrate how = {.assessment = &closing->assessment,
-                            .method = method_of(closing->run->options->ood_method),
+                            .method = OOD_NONE,
                             .version = closing->run->options->version};
+    for (int method = 1; method < OOD_METHOD_COUNT; method++)
+        if (strcmp(name, ood_method_name((enum ood_method)method)) == 0)
+            how.method = (enum ood_method)method;
     if (how.method != OOD_NONE && how.method != OOD_ENERGY)
         return decide_by_distance(closing, &how, err);
     return calibrate_write(&how, err);
@@ -311,18 +307,8 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
     *out = (struct conclusion){0};
     if (run_output_keep(run, err) || forget_decisions(run, err) || write_checkpoint(run, err))
         return err->code;
-    if (run->task == TRAIN_REGRESS && conclude_numbers(run, progress, out, err))
-        return err->code;
-    if (run->task == TRAIN_EMBED && conclude_vectors(run, progress, out, err))
-        return err->code;
-    if (run->task == TRAIN_PAIR && conclude_pairs(run, progress, out, err))
-        return err->code;
-    if (run->task == TRAIN_WRITE && conclude_texts(run, progress, out, err))
-        return err->code;
-    if (run->task == TRAIN_TAG && conclude_tags(run, progress, out, err))
-        return err->code;
     if (run->task != TRAIN_CLASSIFY)
-        return run_output_finish(run, err);
+        return conclude_once(run, progress, out, err) ? err->code : run_output_finish(run, err);
     if (view_train(&closing, KNOWN_MAX, &closing.known, err) ||
         view_train(&closing, LISTED_MAX, &closing.listed, err) ||
         corpus_view(&run->corpus, &run->corpus.validation, &closing.validation, err) ||

@@ -7,7 +7,7 @@
 #include "learn/eval/number_reference.h"
 #include "learn/eval/report/task_report.h"
 #include "learn/eval/span_thresholds.h"
-#include "learn/train/loop/judge_texts.h"
+#include "learn/train/loop/judge.h"
 #include "learn/train/loop/run.h"
 
 #include <stddef.h>
@@ -68,7 +68,7 @@ static enum err_code list_validation(struct closing *closing, struct run *run, s
     return ERR_OK;
 }
 
-/* Close it in any case. */
+/* The caller closes model and validation in any case. */
 static enum err_code closing_open(struct closing *out, struct run *run,
                                   const struct conclude_progress *progress, struct err *err)
 {
@@ -83,12 +83,6 @@ static enum err_code closing_open(struct closing *out, struct run *run,
     if (list_validation(out, run, err) == ERR_OK)
         out->total = out->validation.count;
     return err->code;
-}
-
-static void closing_close(struct closing *closing)
-{
-    engine_close(closing->model);
-    dataset_close(&closing->validation);
 }
 
 /* Writes the report of an assessment. offset: of the epochs' measure in a struct history_epoch. */
@@ -106,16 +100,14 @@ static enum err_code write_report(const struct task_report_kind *kind, const voi
 /* ---- a regression ---- */
 
 /* Live numbers are compared with a reference; of several outputs there is none. */
-enum err_code conclude_numbers(struct run *run, const struct conclude_progress *progress,
-                               struct conclusion *out, struct err *err)
+static enum err_code conclude_numbers(struct run *run, struct closing *closing,
+                                      struct conclusion *out, struct err *err)
 {
-    struct closing closing;
-    struct number_assessment assessment = {0};
+    struct number_assessment assessment;
     const struct train_options *options = run->options;
-    if (closing_open(&closing, run, progress, err) ||
-        number_assessment_take(&assessment, closing.model, &closing.validation, closing.data_path,
-                               err) ||
-        number_assessment_run(&assessment, &closing.how, err))
+    if (number_assessment_take(&assessment, closing->model, &closing->validation,
+                               closing->data_path, err) ||
+        number_assessment_run(&assessment, &closing->how, err))
         goto out;
     if (assessment.outputs == 1 &&
         number_reference_write(options->out, options->version, &assessment, err))
@@ -127,22 +119,19 @@ enum err_code conclude_numbers(struct run *run, const struct conclude_progress *
     out->errors = assessment.errors[0];
 out:
     number_assessment_close(&assessment);
-    closing_close(&closing);
     return err->code;
 }
 
 /* ---- an embedding ---- */
 
-enum err_code conclude_vectors(struct run *run, const struct conclude_progress *progress,
-                               struct conclusion *out, struct err *err)
+static enum err_code conclude_vectors(struct run *run, struct closing *closing,
+                                      struct conclusion *out, struct err *err)
 {
-    struct closing closing;
-    struct retrieval retrieval = {0};
-    if (closing_open(&closing, run, progress, err) ||
-        retrieval_take(&retrieval, closing.model, &closing.validation, closing.data_path, err))
+    struct retrieval retrieval;
+    if (retrieval_take(&retrieval, closing->model, &closing->validation, closing->data_path, err))
         goto out;
-    closing.total = retrieval.dataset->count; /* of a pair both texts */
-    if (retrieval_run(&retrieval, &closing.how, err) ||
+    closing->total = retrieval.dataset->count; /* of a pair both texts */
+    if (retrieval_run(&retrieval, &closing->how, err) ||
         write_report(&task_report_vectors, &retrieval, offsetof(struct history_epoch, ndcg), run,
                      err))
         goto out;
@@ -151,21 +140,18 @@ enum err_code conclude_vectors(struct run *run, const struct conclude_progress *
     out->ndcg_words = retrieval.words[LEXICAL_BM25].ndcg;
 out:
     retrieval_close(&retrieval);
-    closing_close(&closing);
     return err->code;
 }
 
 /* ---- a cross-encoder ---- */
 
-enum err_code conclude_pairs(struct run *run, const struct conclude_progress *progress,
-                             struct conclusion *out, struct err *err)
+static enum err_code conclude_pairs(struct run *run, struct closing *closing,
+                                    struct conclusion *out, struct err *err)
 {
-    struct closing closing;
-    struct rerank rerank = {0};
+    struct rerank rerank;
     const struct task_report report = {&task_report_pairs, run->options->out, &rerank, NULL, 0};
-    if (!closing_open(&closing, run, progress, err) &&
-        !rerank_take(&rerank, closing.model, &closing.validation, closing.data_path, err) &&
-        !rerank_run(&rerank, &closing.how, err) &&
+    if (!rerank_take(&rerank, closing->model, &closing->validation, closing->data_path, err) &&
+        !rerank_run(&rerank, &closing->how, err) &&
         !task_report_write(&report, run->options->out, err)) {
         out->judged = true;
         out->accuracy = rerank.accuracy;
@@ -173,22 +159,20 @@ enum err_code conclude_pairs(struct run *run, const struct conclude_progress *pr
         out->ndcg_words = rerank.words[LEXICAL_BM25].ndcg;
     }
     rerank_close(&rerank);
-    closing_close(&closing);
     return err->code;
 }
 
 /* ---- a model of tags ---- */
 
-enum err_code conclude_tags(struct run *run, const struct conclude_progress *progress,
-                            struct conclusion *out, struct err *err)
+static enum err_code conclude_tags(struct run *run, struct closing *closing, struct conclusion *out,
+                                   struct err *err)
 {
-    struct closing closing;
-    struct span_assessment spans = {0};
+    struct span_assessment spans;
     struct span_decided decided;
     const struct train_options *options = run->options;
-    if (!closing_open(&closing, run, progress, err) &&
-        !span_assessment_take(&spans, closing.model, &closing.validation, closing.data_path, err) &&
-        !span_assessment_run(&spans, &closing.how, err) &&
+    if (!span_assessment_take(&spans, closing->model, &closing->validation, closing->data_path,
+                              err) &&
+        !span_assessment_run(&spans, &closing->how, err) &&
         !write_report(&task_report_spans, &spans, offsetof(struct history_epoch, span_f1), run,
                       err) &&
         !span_thresholds_write(options->out, options->version, &spans, options->target_precision,
@@ -198,14 +182,13 @@ enum err_code conclude_tags(struct run *run, const struct conclude_progress *pro
             out->accuracy = (double)spans.tokens_right / (double)spans.tokens;
         out->span_f1 = spans.counts.micro.rates.f1;
         out->span_macro_f1 = spans.counts.macro.f1;
-        out->exact = (double)spans.exact / (double)closing.validation.count;
+        out->exact = (double)spans.exact / (double)closing->validation.count;
         if (decided.automatic > 0) {
             out->automatic = (double)decided.automatic / (double)spans.verdict_count;
             out->right = (double)decided.right / (double)decided.automatic;
         }
     }
     span_assessment_close(&spans);
-    closing_close(&closing);
     return err->code;
 }
 
@@ -302,8 +285,8 @@ static enum err_code report_texts(const struct text_mistakes *mistakes, const st
     return err->code;
 }
 
-enum err_code conclude_texts(struct run *run, const struct conclude_progress *progress,
-                             struct conclusion *out, struct err *err)
+static enum err_code conclude_texts(struct run *run, const struct conclude_progress *progress,
+                                    struct conclusion *out, struct err *err)
 {
     const struct corpus_items *items = &run->corpus.validation;
     struct text_mistakes mistakes = {.closing = {.progress = progress, .total = items->count}};
@@ -322,5 +305,31 @@ enum err_code conclude_texts(struct run *run, const struct conclude_progress *pr
     if (err->code == ERR_OK && !report_texts(&mistakes, run, out, err))
         out->judged = true;
     arena_deinit(&mistakes.arena);
+    return err->code;
+}
+
+/* ---- each task ---- */
+
+enum err_code conclude_once(struct run *run, const struct conclude_progress *progress,
+                            struct conclusion *out, struct err *err)
+{
+    struct closing closing;
+    if (run->task == TRAIN_WRITE)
+        return conclude_texts(run, progress, out, err);
+    if (run->task != TRAIN_REGRESS && run->task != TRAIN_EMBED && run->task != TRAIN_PAIR &&
+        run->task != TRAIN_TAG)
+        return ERR_OK;
+    if (closing_open(&closing, run, progress, err) == ERR_OK) {
+        if (run->task == TRAIN_REGRESS)
+            conclude_numbers(run, &closing, out, err);
+        else if (run->task == TRAIN_EMBED)
+            conclude_vectors(run, &closing, out, err);
+        else if (run->task == TRAIN_PAIR)
+            conclude_pairs(run, &closing, out, err);
+        else
+            conclude_tags(run, &closing, out, err);
+    }
+    engine_close(closing.model);
+    dataset_close(&closing.validation);
     return err->code;
 }

@@ -4,7 +4,7 @@
 
 #include "engine/base/utf8.h"
 #include "learn/data/tag_set.h"
-#include "learn/train/loop/labels.h"
+#include "learn/train/loop/corpus.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* score_texts.c - measures pairs of texts from standard input, for compare_text_scores.py:
  * `score-texts`. A pair is two lengths (32 bits, little-endian), the written text and the right
  * one. Written are exact, edit_distance, error_rate, chrf and bleu of all of them. */
-#include "learn/eval/texts/text_scores.h"
+#include "learn/eval/texts/writing_assessment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

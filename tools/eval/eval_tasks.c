@@ -3,7 +3,6 @@
 #include "learn/eval/number_reference.h"
 #include "learn/eval/report/task_report.h"
 #include "learn/eval/span_thresholds.h"
-#include "learn/eval/texts/writing_report.h"
 #include "tools/eval/eval.h"
 
 #include <stddef.h>

@@ -20,7 +20,7 @@
  * A decoder's block has attention over earlier tokens only, from a cache, and a second attention
  * between it and the MLP, whose keys and values come from the states of an encoder (Vaswani et al.
  * 2017, section 3.1): engine/model/decoder/decoder.h reads it, and in training
- * learn/train/network/network_cross.h.
+ * learn/train/network/network_cross.c.
  *
  * mlp(h) = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v] = h W_1 (Shazeer 2020, "GLU
  * Variants Improve Transformer"). With a layer scale each branch is multiplied by a vector before

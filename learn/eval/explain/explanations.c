@@ -71,7 +71,7 @@ static enum err_code prepare(const struct explanations_source *source, size_t it
                              struct pictures *pictures, struct arena *arena,
                              struct engine_input *out, struct err *err)
 {
-    if (evaluation_prepare(source->model, source->dataset, item, pictures, arena, out, err))
+    if (evaluation_prepare(source->model, source->dataset, item, NULL, pictures, arena, out, err))
         err_prefix(err, "%.200s: ", source->dataset->items[item].name);
     return err->code;
 }

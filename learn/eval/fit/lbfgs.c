@@ -1,5 +1,6 @@
 #include "learn/eval/fit/lbfgs.h"
 
+#include "engine/base/arena.h"
 #include "learn/eval/fit/eigen.h"
 
 #include <math.h>
@@ -26,46 +27,35 @@ struct lbfgs {
     unsigned pair_count, pair_first;
     lbfgs_loss *loss;
     void *context;
+    struct arena arena;
 };
 
 /* ---- open ---- */
-
-static double *doubles(size_t count)
-{
-    return calloc(count, sizeof(double));
-}
 
 enum err_code lbfgs_open(struct lbfgs **out, size_t numbers, struct err *err)
 {
     struct lbfgs *lbfgs = *out = calloc(1, sizeof *lbfgs);
     if (lbfgs == NULL)
         return err_no_memory(err, sizeof *lbfgs);
-    double **all[] = {&lbfgs->point, &lbfgs->gradient, &lbfgs->next, &lbfgs->next_gradient,
-                      &lbfgs->direction};
-    bool complete = true;
+    struct arena *arena = &lbfgs->arena;
     lbfgs->numbers = numbers;
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        complete = (*all[i] = doubles(numbers)) != NULL && complete;
+    lbfgs->point = arena_alloc_array(arena, numbers, sizeof(double));
+    lbfgs->gradient = arena_alloc_array(arena, numbers, sizeof(double));
+    lbfgs->next = arena_alloc_array(arena, numbers, sizeof(double));
+    lbfgs->next_gradient = arena_alloc_array(arena, numbers, sizeof(double));
+    lbfgs->direction = arena_alloc_array(arena, numbers, sizeof(double));
     for (unsigned i = 0; i < MEMORY; i++) {
-        lbfgs->pairs[i] = (struct pair){doubles(numbers), doubles(numbers), 0};
-        complete = complete && lbfgs->pairs[i].point != NULL && lbfgs->pairs[i].gradient != NULL;
+        lbfgs->pairs[i].point = arena_alloc_array(arena, numbers, sizeof(double));
+        lbfgs->pairs[i].gradient = arena_alloc_array(arena, numbers, sizeof(double));
     }
-    return complete ? ERR_OK : err_no_memory(err, numbers * sizeof(double) * (2 * MEMORY + 5));
+    return arena->failed ? err_no_memory(err, numbers * sizeof(double) * (2 * MEMORY + 5)) : ERR_OK;
 }
 
 void lbfgs_close(struct lbfgs *lbfgs)
 {
     if (lbfgs == NULL)
         return;
-    for (unsigned i = 0; i < MEMORY; i++) {
-        free(lbfgs->pairs[i].point);
-        free(lbfgs->pairs[i].gradient);
-    }
-    free(lbfgs->point);
-    free(lbfgs->gradient);
-    free(lbfgs->next);
-    free(lbfgs->next_gradient);
-    free(lbfgs->direction);
+    arena_deinit(&lbfgs->arena);
     free(lbfgs);
 }
 

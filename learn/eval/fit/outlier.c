@@ -39,6 +39,7 @@ struct moments {
     double *within;      /* W [hidden, hidden] */
     double *row;         /* [hidden] scratch */
     unsigned seen;       /* classes that have inputs */
+    struct arena arena;
 };
 
 static size_t row_of(const struct outlier_data *data, size_t i)
@@ -119,20 +120,19 @@ static void shrink(struct moments *moments)
         within[d * hidden + d] += share * all / p;
 }
 
-/* The caller frees the numbers of *out, also after a failure. */
+/* The caller frees out->arena, also after a failure. */
 static enum err_code find_moments(struct moments *out, const struct outlier_data *data,
                                   struct err *err)
 {
     const size_t hidden = data->hidden, labels = data->label_count;
     *out = (struct moments){.count = data->count, .hidden = hidden, .label_count = labels};
-    out->counts = calloc(labels, sizeof *out->counts);
-    out->shares = calloc(labels, sizeof *out->shares);
-    out->mean = calloc(hidden, sizeof *out->mean);
-    out->class_means = calloc(labels, hidden * sizeof *out->class_means);
-    out->within = calloc(hidden, hidden * sizeof *out->within);
-    out->row = calloc(hidden, sizeof *out->row);
-    if (out->counts == NULL || out->shares == NULL || out->mean == NULL ||
-        out->class_means == NULL || out->within == NULL || out->row == NULL)
+    out->counts = arena_alloc_array(&out->arena, labels, sizeof *out->counts);
+    out->shares = arena_alloc_array(&out->arena, labels, sizeof *out->shares);
+    out->mean = arena_alloc_array(&out->arena, hidden, sizeof *out->mean);
+    out->class_means = arena_alloc_array(&out->arena, labels, hidden * sizeof *out->class_means);
+    out->within = arena_alloc_array(&out->arena, hidden, hidden * sizeof *out->within);
+    out->row = arena_alloc_array(&out->arena, hidden, sizeof *out->row);
+    if (out->arena.failed)
         return err_no_memory(err, (hidden + labels) * hidden * sizeof *out->within);
     double sum = 0;
     for (size_t i = 0; i < data->count; i++)
@@ -166,22 +166,18 @@ static size_t components_limit(const struct moments *moments, unsigned component
     return least(wanted, moments->hidden);
 }
 
-static enum err_code take(float **out, size_t count, struct arena *arena, struct err *err)
-{
-    *out = arena_alloc_array(arena, count, sizeof **out);
-    return *out != NULL ? ERR_OK : err_no_memory(err, count * sizeof **out);
-}
-
 static enum err_code take_statistics(struct ood *out, size_t components, struct arena *arena,
                                      struct err *err)
 {
+    const size_t hidden = out->hidden, labels = out->label_count;
     out->components = (unsigned)components;
-    if (take(&out->mean, out->hidden, arena, err) ||
-        take(&out->projection, components * out->hidden, arena, err) ||
-        take(&out->variances, components, arena, err) ||
-        take(&out->class_means, out->label_count * components, arena, err))
-        return err->code;
-    return out->method == OOD_RELATIVE ? take(&out->background, components, arena, err) : ERR_OK;
+    out->mean = arena_alloc_array(arena, hidden, sizeof *out->mean);
+    out->projection = arena_alloc_array(arena, components * hidden, sizeof *out->projection);
+    out->variances = arena_alloc_array(arena, components, sizeof *out->variances);
+    out->class_means = arena_alloc_array(arena, labels * components, sizeof *out->class_means);
+    if (out->method == OOD_RELATIVE)
+        out->background = arena_alloc_array(arena, components, sizeof *out->background);
+    return arena->failed ? err_no_memory(err, components * hidden * sizeof(float)) : ERR_OK;
 }
 
 /* Sets the mean, P [components, hidden] and the class means along P. */
@@ -356,12 +352,7 @@ enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct 
     else
         fit_relative(out, &moments, components_max, arena, err);
 out:
-    free(moments.counts);
-    free(moments.shares);
-    free(moments.mean);
-    free(moments.class_means);
-    free(moments.within);
-    free(moments.row);
+    arena_deinit(&moments.arena);
     return err->code;
 }
 

@@ -36,7 +36,6 @@ struct runner {
     struct evaluation *out;
     struct engine_session *session;
     struct thread_pool *pool;
-    unsigned threads;
     unsigned tokens_max; /* of a batch */
     const struct evaluation_options *options;
     struct chunk chunk;
@@ -44,10 +43,10 @@ struct runner {
 
 /* ---- prepare ---- */
 
-static enum err_code prepare_item(const struct engine_model *model, const struct dataset *dataset,
-                                  size_t item, const struct engine_writing *writing,
-                                  struct pictures *pictures, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
+enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
+                                 size_t item, const struct engine_writing *writing,
+                                 struct pictures *pictures, struct arena *arena,
+                                 struct engine_input *out, struct err *err)
 {
     const struct dataset_item *from = &dataset->items[item];
     if (dataset->kind == ENGINE_TEXT) {
@@ -71,13 +70,6 @@ static enum err_code prepare_item(const struct engine_model *model, const struct
     return err->code;
 }
 
-enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
-                                 size_t item, struct pictures *pictures, struct arena *arena,
-                                 struct engine_input *out, struct err *err)
-{
-    return prepare_item(model, dataset, item, NULL, pictures, arena, out, err);
-}
-
 /* A pool's task. Each member keeps open the STDF file that it read last. */
 static void prepare_items(void *context, unsigned index, unsigned count)
 {
@@ -88,8 +80,8 @@ static void prepare_items(void *context, unsigned index, unsigned count)
         bool is_text = chunk->dataset->kind == ENGINE_TEXT;
         pictures->digest = 0;
         pictures->side = 0;
-        prepare_item(chunk->model, chunk->dataset, chunk->first + i, chunk->writing, pictures,
-                     &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
+        evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, chunk->writing, pictures,
+                           &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
         chunk->digests[chunk->first + i] =
             is_text ? digest_of_pair(item->input, item->input_len, item->pair, item->pair_len)
                     : pictures->digest;
@@ -249,74 +241,58 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
                                .vector_size = (unsigned)vector,
                                .feature_size = width};
     arena_init(&out->arena);
-    out->problems = calloc(count, sizeof *out->problems);
-    out->truncated = calloc(count, sizeof *out->truncated);
-    out->coloured = calloc(count, sizeof *out->coloured);
-    out->logits = calloc(count, labels * sizeof *out->logits + 1);
-    out->vectors = calloc(count, vector * sizeof *out->vectors + 1);
-    out->digests = calloc(count, sizeof *out->digests);
-    out->sizes = calloc(count, sizeof *out->sizes);
-    if (out->digests == NULL || out->sizes == NULL || out->problems == NULL ||
-        out->truncated == NULL || out->coloured == NULL || out->logits == NULL ||
-        out->vectors == NULL)
-        return err_no_memory(err, count * (labels + vector) * sizeof *out->logits);
-    if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
-        return err_no_memory(err, count * width * sizeof *out->features);
-    return ERR_OK;
-}
-
-static void close_runner(struct runner *runner)
-{
-    struct pictures *pictures = runner->chunk.pictures;
-    for (unsigned t = 0; pictures != NULL && t < runner->threads; t++)
-        pictures_close(&pictures[t]);
-    free(pictures);
-    thread_pool_close(runner->pool);
-    engine_session_close(runner->session);
-    free(runner);
-}
-
-static enum err_code open_runner(struct runner **out, struct evaluation *evaluation,
-                                 const struct engine_model *model, const struct dataset *dataset,
-                                 unsigned threads, struct err *err)
-{
-    unsigned longest = engine_describe(model)->tokens_max;
-    struct runner *runner = calloc(1, sizeof *runner);
-    *out = runner;
-    if (runner == NULL)
-        return err_no_memory(err, sizeof *runner);
-    runner->out = evaluation;
-    runner->tokens_max = longest > BATCH_TOKENS ? longest : BATCH_TOKENS;
-    runner->chunk.model = model;
-    runner->chunk.dataset = dataset;
-    runner->chunk.digests = evaluation->digests;
-    runner->chunk.sizes = evaluation->sizes;
-    runner->threads = threads;
-    runner->chunk.pictures = calloc(threads, sizeof *runner->chunk.pictures);
-    if (runner->chunk.pictures == NULL)
-        return err_no_memory(err, threads * sizeof *runner->chunk.pictures);
-    if (engine_session_open(&runner->session, model, runner->tokens_max, threads, err))
-        return err->code;
-    if (runner->out->features != NULL)
-        engine_session_take_means(runner->session);
-    return thread_pool_open(&runner->pool, threads, err);
+    out->problems = arena_alloc_array(&out->arena, count, sizeof *out->problems);
+    out->truncated = arena_alloc_array(&out->arena, count, sizeof *out->truncated);
+    out->coloured = arena_alloc_array(&out->arena, count, sizeof *out->coloured);
+    out->logits = arena_alloc_array(&out->arena, count, labels * sizeof *out->logits);
+    out->vectors = arena_alloc_array(&out->arena, count, vector * sizeof *out->vectors);
+    out->digests = arena_alloc_array(&out->arena, count, sizeof *out->digests);
+    out->sizes = arena_alloc_array(&out->arena, count, sizeof *out->sizes);
+    if (features)
+        out->features = arena_alloc_array(&out->arena, count, width * sizeof *out->features);
+    return out->arena.failed
+               ? err_no_memory(err, count * (labels + vector + width) * sizeof *out->logits)
+               : ERR_OK;
 }
 
 static enum err_code run_all(struct evaluation *out, const struct engine_model *model,
                              const struct dataset *dataset,
                              const struct evaluation_options *options, struct err *err)
 {
-    struct runner *runner;
-    if (!open_runner(&runner, out, model, dataset, options->threads, err)) {
-        runner->options = options;
-        runner->chunk.writing = options->writing;
-        uint64_t start = clock_now_ns();
-        for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS)
-            run_chunk(runner, first, options, err);
-        out->seconds = clock_ms_between(start, clock_now_ns()) / 1e3;
+    const unsigned longest = engine_describe(model)->tokens_max, threads = options->threads;
+    struct runner *runner = calloc(1, sizeof *runner);
+    struct pictures *pictures = calloc(threads, sizeof *pictures);
+    if (runner == NULL || pictures == NULL) {
+        err_no_memory(err, sizeof *runner + threads * sizeof *pictures);
+        goto out;
     }
-    if (runner != NULL)
-        close_runner(runner);
+    runner->out = out;
+    runner->options = options;
+    runner->tokens_max = longest > BATCH_TOKENS ? longest : BATCH_TOKENS;
+    runner->chunk.model = model;
+    runner->chunk.dataset = dataset;
+    runner->chunk.writing = options->writing;
+    runner->chunk.pictures = pictures;
+    runner->chunk.digests = out->digests;
+    runner->chunk.sizes = out->sizes;
+    if (engine_session_open(&runner->session, model, runner->tokens_max, threads, err) ||
+        thread_pool_open(&runner->pool, threads, err))
+        goto out;
+    if (out->features != NULL)
+        engine_session_take_means(runner->session);
+    uint64_t start = clock_now_ns();
+    for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS)
+        run_chunk(runner, first, options, err);
+    out->seconds = clock_ms_between(start, clock_now_ns()) / 1e3;
+out:
+    for (unsigned t = 0; pictures != NULL && t < threads; t++)
+        pictures_close(&pictures[t]);
+    free(pictures);
+    if (runner != NULL) {
+        thread_pool_close(runner->pool);
+        engine_session_close(runner->session);
+    }
+    free(runner);
     return err->code;
 }
 
@@ -337,16 +313,7 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
 
 void evaluation_close(struct evaluation *evaluation)
 {
-    free(evaluation->logits);
-    free(evaluation->vectors);
     free(evaluation->shifted);
-    free(evaluation->features);
-    free(evaluation->ood);
-    free(evaluation->digests);
-    free(evaluation->sizes);
-    free(evaluation->problems);
-    free(evaluation->truncated);
-    free(evaluation->coloured);
     arena_deinit(&evaluation->arena);
     *evaluation = (struct evaluation){0};
 }

@@ -59,7 +59,7 @@ struct evaluation {
     const char **problems;          /* [count]: why an item has no logits; NULL if it has them */
     size_t failed;                  /* how many have none */
     double seconds;                 /* preparing and computing */
-    struct arena arena;
+    struct arena arena;             /* of all arrays but `shifted` */
 };
 
 /* An item that cannot be used or computed fails alone, with a problem; ERR_UNUSABLE, with the first
@@ -70,9 +70,11 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
                              const struct evaluation_options *options, struct err *err);
 void evaluation_close(struct evaluation *evaluation);
 
-/* Reads and prepares one item, as a run does. Any thread; pictures and arena are the caller's. */
+/* Reads and prepares one item, as a run does. writing: as in evaluation_options. Any thread;
+ * pictures and arena are the caller's. */
 enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
-                                 size_t item, struct pictures *pictures, struct arena *arena,
+                                 size_t item, const struct engine_writing *writing,
+                                 struct pictures *pictures, struct arena *arena,
                                  struct engine_input *out, struct err *err);
 
 /* Sets `shifted`: to each label's logits its shift, times the temperature. NULL: none. A run does

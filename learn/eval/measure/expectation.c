@@ -1,5 +1,6 @@
 #include "learn/eval/measure/expectation.h"
 
+#include "engine/base/arena.h"
 #include "engine/base/rng.h"
 #include "engine/statistics/statistics.h"
 
@@ -19,6 +20,7 @@ struct work {
     struct stratum *parts; /* [class_count] */
     double *macro;         /* [draws] */
     unsigned draws;
+    struct arena arena;
 };
 
 static enum err_code open_work(struct work *work, const struct confusion *confusion,
@@ -30,13 +32,12 @@ static enum err_code open_work(struct work *work, const struct confusion *confus
     work->draws = affordable > DRAWS_MAX   ? DRAWS_MAX
                   : affordable > DRAWS_MIN ? (unsigned)affordable
                                            : DRAWS_MIN;
-    work->answered = calloc(classes, sizeof *work->answered);
-    work->hits = calloc(classes, sizeof *work->hits);
-    work->winners = calloc(confusion->count + 1, sizeof *work->winners);
-    work->parts = calloc(classes, sizeof *work->parts);
-    work->macro = calloc(work->draws, sizeof *work->macro);
-    if (work->answered == NULL || work->hits == NULL || work->winners == NULL ||
-        work->parts == NULL || work->macro == NULL)
+    work->answered = arena_alloc_array(&work->arena, classes, sizeof *work->answered);
+    work->hits = arena_alloc_array(&work->arena, classes, sizeof *work->hits);
+    work->winners = arena_alloc_array(&work->arena, confusion->count, sizeof *work->winners);
+    work->parts = arena_alloc_array(&work->arena, classes, sizeof *work->parts);
+    work->macro = arena_alloc_array(&work->arena, work->draws, sizeof *work->macro);
+    if (work->arena.failed)
         return err_no_memory(err, confusion->count * sizeof *work->winners);
     uint32_t *at = work->winners;
     for (size_t cell = 0; cell < (size_t)classes * classes; cell++)
@@ -157,11 +158,7 @@ enum err_code expectation_measure(struct expectation *out, const struct confusio
         out->macro_f1_interval =
             (struct interval){.low = work.macro[low], .high = work.macro[work.draws - 1 - low]};
     }
-    free(work.answered);
-    free(work.hits);
-    free(work.winners);
-    free(work.parts);
-    free(work.macro);
+    arena_deinit(&work.arena);
     return err->code;
 }
 

@@ -20,6 +20,7 @@ struct work {
     struct verdict *labels;                 /* [set.count, label_count] if sigmoid, else [count] */
     struct verdict *crossed;                /* verdicts of all folds */
     struct selective_threshold *thresholds; /* [label_count] */
+    struct arena arena;
 };
 
 /* ---- memory ---- */
@@ -36,15 +37,15 @@ static enum err_code open_work(struct work *work, const struct evaluation *evalu
                               .sigmoid = options->sigmoid},
                       .goal = {.target_precision = options->target_precision, .z = SELECTIVE_Z}};
     size_t each = calibration_verdicts_each(&work->set);
-    work->items = reallocarray(NULL, count, sizeof *work->items);
-    work->dealt = reallocarray(NULL, count, sizeof *work->dealt);
-    work->rest = reallocarray(NULL, count, sizeof *work->rest);
-    work->winners = reallocarray(NULL, count, sizeof *work->winners);
-    work->labels = reallocarray(NULL, count, each * sizeof *work->labels);
-    work->crossed = reallocarray(NULL, count, each * sizeof *work->crossed);
-    work->thresholds = calloc(evaluation->label_count, sizeof *work->thresholds);
-    if (work->items == NULL || work->dealt == NULL || work->rest == NULL || work->winners == NULL ||
-        work->labels == NULL || work->crossed == NULL || work->thresholds == NULL)
+    struct arena *arena = &work->arena;
+    work->items = arena_alloc_array(arena, count, sizeof *work->items);
+    work->dealt = arena_alloc_array(arena, count, sizeof *work->dealt);
+    work->rest = arena_alloc_array(arena, count, sizeof *work->rest);
+    work->winners = arena_alloc_array(arena, count, sizeof *work->winners);
+    work->labels = arena_alloc_array(arena, count, each * sizeof *work->labels);
+    work->crossed = arena_alloc_array(arena, count, each * sizeof *work->crossed);
+    work->thresholds = arena_alloc_array(arena, evaluation->label_count, sizeof *work->thresholds);
+    if (arena->failed)
         return err_no_memory(err, count * each * sizeof *work->labels);
     for (size_t i = 0; i < evaluation->count; i++)
         if (evaluation->problems[i] == NULL)
@@ -125,7 +126,7 @@ static int compare_cards(const void *left, const void *right)
 static enum err_code deal(struct work *work, uint64_t seed, struct err *err)
 {
     size_t count = work->set.count, at = 0;
-    struct card *cards = reallocarray(NULL, count, sizeof *cards);
+    struct card *cards = arena_alloc_array(&work->arena, count, sizeof *cards);
     if (cards == NULL)
         return err_no_memory(err, count * sizeof *cards);
     for (size_t i = 0; i < count; i++) {
@@ -141,7 +142,6 @@ static enum err_code deal(struct work *work, uint64_t seed, struct err *err)
             work->dealt[at++] = cards[i].item;
     }
     work->folds[FINDINGS_FOLDS] = at;
-    free(cards);
     return ERR_OK;
 }
 
@@ -171,19 +171,6 @@ static void cross_fold(struct findings_figures *out, struct work *work, unsigned
     calibration_predictions(&fold, temperature, work->winners);
     selective_decide(&out->by_class, work->thresholds, work->winners, held);
     decide_by_score(&out->by_score, &curve, work->winners, held);
-}
-
-static enum err_code cross(struct findings_figures *out, struct work *work, uint64_t seed,
-                           struct err *err)
-{
-    size_t count = work->set.count, each = calibration_verdicts_each(&work->set);
-    if (deal(work, seed, err))
-        return err->code;
-    for (unsigned i = 0; i < FINDINGS_FOLDS; i++)
-        cross_fold(out, work, i, work->crossed + work->folds[i] * each);
-    out->temperature = exp(out->temperature);
-    measure_bins(out, work->crossed, count * each);
-    return ERR_OK;
 }
 
 /* ---- the rest ---- */
@@ -235,7 +222,14 @@ static enum err_code measure(struct findings *out, struct work *work,
     for (unsigned i = 0; i < work->set.label_count; i++)
         out->classes[i].threshold = work->thresholds[i];
     out->has_crossed = work->set.count >= FINDINGS_CROSSED_MIN;
-    return out->has_crossed ? cross(&out->crossed, work, options->seed, err) : ERR_OK;
+    if (!out->has_crossed || deal(work, options->seed, err))
+        return err->code;
+    const size_t each = calibration_verdicts_each(&work->set);
+    for (unsigned i = 0; i < FINDINGS_FOLDS; i++)
+        cross_fold(&out->crossed, work, i, work->crossed + work->folds[i] * each);
+    out->crossed.temperature = exp(out->crossed.temperature);
+    measure_bins(&out->crossed, work->crossed, work->set.count * each);
+    return ERR_OK;
 }
 
 enum err_code findings_open(struct findings *out, const struct evaluation *evaluation,
@@ -247,13 +241,7 @@ enum err_code findings_open(struct findings *out, const struct evaluation *evalu
     if (!open_work(&work, evaluation, classes, options, err) &&
         !measure_classes(out, confusion, options->seed, err))
         measure(out, &work, options, err);
-    free(work.items);
-    free(work.dealt);
-    free(work.rest);
-    free(work.winners);
-    free(work.labels);
-    free(work.crossed);
-    free(work.thresholds);
+    arena_deinit(&work.arena);
     return err->code;
 }
 

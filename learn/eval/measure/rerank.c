@@ -18,7 +18,8 @@ enum err_code rerank_take(struct rerank *out, const struct engine_model *model,
                           const struct dataset *dataset, const char *data_path, struct err *err)
 {
     *out = (struct rerank){.model = model, .dataset = dataset, .data_path = data_path};
-    out->right = calloc(dataset->count + 1, sizeof *out->right);
+    arena_init(&out->arena);
+    out->right = arena_alloc_array(&out->arena, dataset->count, sizeof *out->right);
     if (out->right == NULL)
         return err_no_memory(err, dataset->count * sizeof *out->right);
     for (size_t i = 0; i < dataset->count; i++) {
@@ -39,7 +40,7 @@ enum err_code rerank_take(struct rerank *out, const struct engine_model *model,
 void rerank_close(struct rerank *rerank)
 {
     evaluation_close(&rerank->evaluation);
-    free(rerank->right);
+    arena_deinit(&rerank->arena);
     *rerank = (struct rerank){0};
 }
 
@@ -56,18 +57,19 @@ struct order {
     size_t *items;                       /* likewise: the pairs */
 };
 
-static enum err_code open_order(struct order *out, const struct dataset *dataset, struct err *err)
+/* The arena owns the arrays; the caller closes out->lexical, also after a failure. */
+static enum err_code open_order(struct order *out, const struct dataset *dataset,
+                                struct arena *arena, struct err *err)
 {
     const size_t count = dataset->count;
-    *out = (struct order){.first = calloc(count + 1, sizeof *out->first),
-                          .second = calloc(count + 1, sizeof *out->second),
-                          .groups = calloc(count + 1, sizeof *out->groups),
-                          .words = calloc(count + 1, sizeof *out->words),
-                          .scores = calloc(count + 1, sizeof *out->scores),
-                          .relevant = calloc(count + 1, sizeof *out->relevant),
-                          .items = calloc(count + 1, sizeof *out->items)};
-    if (out->first == NULL || out->second == NULL || out->groups == NULL || out->words == NULL ||
-        out->scores == NULL || out->relevant == NULL || out->items == NULL)
+    *out = (struct order){.first = arena_alloc_array(arena, count, sizeof *out->first),
+                          .second = arena_alloc_array(arena, count, sizeof *out->second),
+                          .groups = arena_alloc_array(arena, count, sizeof *out->groups),
+                          .words = arena_alloc_array(arena, count, sizeof *out->words),
+                          .scores = arena_alloc_array(arena, count, sizeof *out->scores),
+                          .relevant = arena_alloc_array(arena, count, sizeof *out->relevant),
+                          .items = arena_alloc_array(arena, count, sizeof *out->items)};
+    if (arena->failed)
         return err_no_memory(err, count * sizeof *out->first);
     for (size_t i = 0; i < count; i++) {
         const struct dataset_item *item = &dataset->items[i];
@@ -77,18 +79,6 @@ static enum err_code open_order(struct order *out, const struct dataset *dataset
     return text_groups_number(out->first, count, out->groups, err)
                ? err->code
                : lexical_open(&out->lexical, out->second, count, err);
-}
-
-static void close_order(struct order *order)
-{
-    lexical_close(&order->lexical);
-    free(order->first);
-    free(order->second);
-    free(order->groups);
-    free(order->words);
-    free(order->scores);
-    free(order->relevant);
-    free(order->items);
 }
 
 static void rank(const struct order *order, size_t count, struct ranking *ranking)
@@ -156,8 +146,8 @@ enum err_code rerank_run(struct rerank *rerank, const struct evaluation_options 
         rerank->accuracy += ((z >= 0) == (right >= RERANK_RELEVANT)) / count;
         rerank->log_loss += (fmax(z, 0) - z * right + log1p(exp(-fabs(z)))) / count;
     }
-    if (!open_order(&order, rerank->dataset, err))
+    if (!open_order(&order, rerank->dataset, &rerank->arena, err))
         rank_all(rerank, &order, err);
-    close_order(&order);
+    lexical_close(&order.lexical);
     return err->code;
 }

@@ -30,6 +30,7 @@ struct rerank {
     double accuracy; /* share of pairs that score at least 1/2 as their number is */
     double log_loss; /* mean binary cross-entropy of score and number */
     struct ranking scores, words[LEXICAL_KINDS];
+    struct arena arena;
 };
 
 /* True for a model that gives a pair of texts one score. */

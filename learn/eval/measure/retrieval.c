@@ -55,7 +55,8 @@ static void list_sides(struct retrieval *retrieval, bool *seen)
 static enum err_code read_numbers(struct retrieval *retrieval, struct err *err)
 {
     const struct dataset *dataset = retrieval->dataset;
-    retrieval->numbers = calloc(dataset->count + 1, sizeof *retrieval->numbers);
+    retrieval->numbers =
+        arena_alloc_array(&retrieval->arena, dataset->count, sizeof *retrieval->numbers);
     if (retrieval->numbers == NULL)
         return err_no_memory(err, dataset->count * sizeof *retrieval->numbers);
     for (size_t i = 0; i < dataset->count; i++) {
@@ -98,30 +99,27 @@ enum err_code retrieval_take(struct retrieval *out, const struct engine_model *m
                              struct dataset *dataset, const char *data_path, struct err *err)
 {
     *out = (struct retrieval){.model = model, .dataset = dataset, .data_path = data_path};
+    arena_init(&out->arena);
     if (engine_describe(model)->task != ENGINE_EMBED)
         return err_set(err, ERR_UNSUPPORTED, "the model answers no vectors");
     if (look(out, err))
         return err_prefix(err, "%s: ", data_path);
     const size_t count = dataset->count;
-    bool *seen = calloc(2 * count, sizeof *seen);
-    out->groups = calloc(count, sizeof *out->groups);
-    out->queries = calloc(count, sizeof *out->queries);
-    out->documents = calloc(count, sizeof *out->documents);
-    if (seen == NULL || out->groups == NULL || out->queries == NULL || out->documents == NULL)
-        err_no_memory(err, count * sizeof *out->queries);
-    else if (!number_groups(out, err))
+    bool *seen = arena_alloc_array(&out->arena, 2 * count, sizeof *seen);
+    out->groups = arena_alloc_array(&out->arena, count, sizeof *out->groups);
+    out->queries = arena_alloc_array(&out->arena, count, sizeof *out->queries);
+    out->documents = arena_alloc_array(&out->arena, count, sizeof *out->documents);
+    if (out->arena.failed)
+        return err_no_memory(err, count * sizeof *out->queries);
+    if (!number_groups(out, err))
         list_sides(out, seen);
-    free(seen);
     return err->code;
 }
 
 void retrieval_close(struct retrieval *retrieval)
 {
     evaluation_close(&retrieval->evaluation);
-    free(retrieval->numbers);
-    free(retrieval->groups);
-    free(retrieval->queries);
-    free(retrieval->documents);
+    arena_deinit(&retrieval->arena);
     *retrieval = (struct retrieval){0};
 }
 
@@ -155,16 +153,6 @@ struct search {
     size_t self;
 };
 
-static void mark(const struct retrieval *retrieval, size_t query, struct search *search)
-{
-    const unsigned *groups = retrieval->groups;
-    const size_t item = retrieval->queries[query], documents = retrieval->document_count;
-    search->self = retrieval->kind == RETRIEVAL_LABELS ? query : SIZE_MAX;
-    for (size_t d = 0; d < documents; d++)
-        search->relevant[d] =
-            retrieval->kind == RETRIEVAL_LABELS && groups[retrieval->documents[d]] == groups[item];
-}
-
 static void rank(const struct retrieval *retrieval, const struct search *search,
                  struct ranking *ranking)
 {
@@ -174,23 +162,24 @@ static void rank(const struct retrieval *retrieval, const struct search *search,
                                                  .self = search->self});
 }
 
+/* `places`: the document of a text's number. */
 static enum err_code search_all(struct retrieval *retrieval, struct lexical *lexical,
-                                struct search *search, size_t *places, struct err *err)
+                                struct search *search, const size_t *places, struct err *err)
 {
-    for (size_t d = 0; d < retrieval->document_count; d++)
-        places[retrieval->groups[retrieval->documents[d]]] = d;
+    const bool has_labels = retrieval->kind == RETRIEVAL_LABELS; /* else pairs */
+    const unsigned *groups = retrieval->groups;
     for (size_t q = 0; q < retrieval->query_count; q++) {
-        const struct lexical_text text = text_of(retrieval, retrieval->queries[q]);
-        mark(retrieval, q, search);
-        if (retrieval->kind == RETRIEVAL_PAIRS) {
-            const unsigned *groups = retrieval->groups;
-            for (size_t i = 0; i < retrieval->dataset->count; i += 2)
-                if (groups[i] == groups[retrieval->queries[q]])
-                    search->relevant[places[groups[i + 1]]] = true;
+        const size_t query = retrieval->queries[q];
+        const struct lexical_text text = text_of(retrieval, query);
+        search->self = has_labels ? q : SIZE_MAX;
+        for (size_t d = 0; d < retrieval->document_count; d++) {
+            const size_t document = retrieval->documents[d];
+            search->relevant[d] = has_labels && groups[document] == groups[query];
+            search->scores[d] = similarity(retrieval, query, document);
         }
-        for (size_t d = 0; d < retrieval->document_count; d++)
-            search->scores[d] =
-                similarity(retrieval, retrieval->queries[q], retrieval->documents[d]);
+        for (size_t i = 0; i < retrieval->dataset->count && !has_labels; i += 2)
+            if (groups[i] == groups[query])
+                search->relevant[places[groups[i + 1]]] = true;
         rank(retrieval, search, &retrieval->vectors);
         for (unsigned kind = 0; kind < LEXICAL_KINDS; kind++) {
             if (lexical_score(lexical, (enum lexical_kind)kind, &text, search->scores, err))
@@ -206,10 +195,9 @@ static enum err_code search_all(struct retrieval *retrieval, struct lexical *lex
 
 /* ---- numbers ---- */
 
-/* answered [1 + LEXICAL_KINDS, pairs] <- the similarity of the two texts of each pair. `places` is
- * the document of a text's number. */
+/* answered [1 + LEXICAL_KINDS, pairs] <- the similarity of the two texts of each pair. */
 static enum err_code compare_all(struct retrieval *retrieval, struct lexical *lexical,
-                                 struct search *search, size_t *places, struct err *err)
+                                 struct search *search, const size_t *places, struct err *err)
 {
     const size_t pairs = retrieval->dataset->count / 2;
     double *answered = calloc((1 + LEXICAL_KINDS) * pairs + 1, sizeof *answered);
@@ -218,8 +206,6 @@ static enum err_code compare_all(struct retrieval *retrieval, struct lexical *le
     size_t count = 0;
     if (answered == NULL || right == NULL)
         err_no_memory(err, pairs * sizeof *answered);
-    for (size_t d = 0; d < retrieval->document_count; d++)
-        places[retrieval->groups[retrieval->documents[d]]] = d;
     for (size_t p = 0; p < pairs && err->code == ERR_OK; p++) {
         const struct lexical_text text = text_of(retrieval, 2 * p);
         const float own = similarity(retrieval, 2 * p, 2 * p + 1);
@@ -257,28 +243,25 @@ enum err_code retrieval_run(struct retrieval *retrieval, const struct evaluation
         if (strcmp(info->similarity, "cosine") == 0)
             engine_normalize(evaluation->vectors + i * info->vector_size, info->vector_size);
     }
-    struct lexical lexical = {0};
-    struct search search = {.scores = calloc(documents + 1, sizeof *search.scores),
-                            .relevant = calloc(documents + 1, sizeof *search.relevant)};
-    struct lexical_text *texts = calloc(documents + 1, sizeof *texts);
-    size_t *places = calloc(retrieval->dataset->count + 1, sizeof *places);
-    if (search.scores == NULL || search.relevant == NULL || texts == NULL || places == NULL) {
-        err_no_memory(err, documents * sizeof *texts);
-        goto out;
-    }
-    for (size_t d = 0; d < documents; d++)
+    struct lexical lexical;
+    struct arena *arena = &retrieval->arena;
+    struct search search = {.scores = arena_alloc_array(arena, documents, sizeof *search.scores),
+                            .relevant =
+                                arena_alloc_array(arena, documents, sizeof *search.relevant)};
+    struct lexical_text *texts = arena_alloc_array(arena, documents, sizeof *texts);
+    size_t *places = arena_alloc_array(arena, retrieval->dataset->count, sizeof *places);
+    if (arena->failed)
+        return err_no_memory(err, documents * sizeof *texts);
+    for (size_t d = 0; d < documents; d++) {
         texts[d] = text_of(retrieval, retrieval->documents[d]);
-    if (lexical_open(&lexical, texts, documents, err))
-        goto out;
-    if (retrieval->kind == RETRIEVAL_NUMBERS)
-        compare_all(retrieval, &lexical, &search, places, err);
-    else
-        search_all(retrieval, &lexical, &search, places, err);
-out:
+        places[retrieval->groups[retrieval->documents[d]]] = d;
+    }
+    if (!lexical_open(&lexical, texts, documents, err)) {
+        if (retrieval->kind == RETRIEVAL_NUMBERS)
+            compare_all(retrieval, &lexical, &search, places, err);
+        else
+            search_all(retrieval, &lexical, &search, places, err);
+    }
     lexical_close(&lexical);
-    free(search.scores);
-    free(search.relevant);
-    free(texts);
-    free(places);
     return err->code;
 }

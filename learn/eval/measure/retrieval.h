@@ -38,6 +38,7 @@ struct retrieval {
     struct ranking vectors, words[LEXICAL_KINDS];
     double spearman, words_spearman[LEXICAL_KINDS];
     size_t truncated; /* texts of which not all was read */
+    struct arena arena;
 };
 
 /* Looks what the data are; the second texts of pairs become items. ERR_UNUSABLE: an item with

@@ -4,24 +4,22 @@
 #include <string.h>
 
 float *strangeness_scores(const struct engine_model *model, const struct evaluation *evaluation,
-                          size_t *count, struct err *err)
+                          struct arena *arena, size_t *count, struct err *err)
 {
-    float *out = calloc(evaluation->count + 1, sizeof *out);
-    float *scores = calloc(evaluation->label_count + 1, sizeof *scores);
+    float *out = arena_alloc_array(arena, evaluation->count, sizeof *out);
+    float *scores = arena_alloc_array(arena, evaluation->label_count, sizeof *scores);
     *count = 0;
     if (out == NULL || scores == NULL) {
         err_no_memory(err, evaluation->count * sizeof *out);
-        free(out);
-        out = NULL;
+        return NULL;
     }
-    for (size_t i = 0; out != NULL && i < evaluation->count; i++) {
+    for (size_t i = 0; i < evaluation->count; i++) {
         struct judgement judgement;
         if (evaluation->problems[i] != NULL)
             continue;
         evaluation_judge(evaluation, model, i, scores, &judgement);
         out[(*count)++] = judgement.ood_score;
     }
-    free(scores);
     return out;
 }
 
@@ -31,24 +29,25 @@ struct work {
     size_t known_count, strange_count;
     float *some_known, *some_strange; /* those that are compared; sorting them is allowed */
     float *scores;                    /* [label_count] */
+    struct arena arena;
 };
 
 static enum err_code open_work(struct work *work, const struct strangeness_source *source,
                                struct err *err)
 {
-    *work = (struct work){.source = source};
-    work->known = strangeness_scores(source->model, source->known, &work->known_count, err);
+    struct arena *arena = &work->arena;
+    work->source = source;
+    work->known = strangeness_scores(source->model, source->known, arena, &work->known_count, err);
     if (work->known != NULL)
         work->strange =
-            strangeness_scores(source->model, source->strange, &work->strange_count, err);
+            strangeness_scores(source->model, source->strange, arena, &work->strange_count, err);
     if (work->strange == NULL)
         return err->code;
-    work->some_known = calloc(work->known_count + 1, sizeof *work->some_known);
-    work->some_strange = calloc(work->strange_count + 1, sizeof *work->some_strange);
-    work->scores = calloc(source->known->label_count + 1, sizeof *work->scores);
-    if (work->some_known == NULL || work->some_strange == NULL || work->scores == NULL)
-        return err_no_memory(err, work->known_count * sizeof *work->some_known);
-    return ERR_OK;
+    work->some_known = arena_alloc_array(arena, work->known_count, sizeof *work->some_known);
+    work->some_strange = arena_alloc_array(arena, work->strange_count, sizeof *work->some_strange);
+    work->scores = arena_alloc_array(arena, source->known->label_count, sizeof *work->scores);
+    return arena->failed ? err_no_memory(err, work->known_count * sizeof *work->some_known)
+                         : ERR_OK;
 }
 
 /* ---- known inputs to compare with ---- */
@@ -79,12 +78,9 @@ static bool is_of(const struct strangeness_source *source, size_t item, const ch
 
 /* ---- a group ---- */
 
-static enum err_code measure_group(struct strangeness_group *group, const struct strangeness *out,
-                                   struct work *work, struct err *err)
+static void measure_group(struct strangeness_group *group, const struct strangeness *out,
+                          struct work *work)
 {
-    group->classes = calloc(out->label_count, sizeof *group->classes);
-    if (group->classes == NULL)
-        return err_no_memory(err, out->label_count * sizeof *group->classes);
     const struct strangeness_source *source = work->source;
     size_t strange = 0, at = 0; /* of some_strange and of strange */
     for (size_t i = 0; i < source->strange->count; i++) {
@@ -108,7 +104,6 @@ static enum err_code measure_group(struct strangeness_group *group, const struct
     for (unsigned c = 0; c < out->label_count; c++)
         separation_measure(&group->classes[c], work->some_known, take_known(work, ONLY, c),
                            work->some_strange, strange);
-    return ERR_OK;
 }
 
 /* ---- all of them ---- */
@@ -116,7 +111,7 @@ static enum err_code measure_group(struct strangeness_group *group, const struct
 static enum err_code list_groups(struct strangeness *out, const struct strangeness_source *source,
                                  struct err *err)
 {
-    out->groups = calloc(1 + STRANGENESS_LABELS_MAX, sizeof *out->groups);
+    out->groups = arena_alloc_array(&out->arena, 1 + STRANGENESS_LABELS_MAX, sizeof *out->groups);
     if (out->groups == NULL)
         return err_no_memory(err, (1 + STRANGENESS_LABELS_MAX) * sizeof *out->groups);
     out->group_count = 1;
@@ -131,7 +126,11 @@ static enum err_code list_groups(struct strangeness *out, const struct strangene
                            STRANGENESS_LABELS_MAX);
         out->groups[out->group_count++].label = source->labels[i];
     }
-    return ERR_OK;
+    for (unsigned g = 0; g < out->group_count; g++)
+        out->groups[g].classes =
+            arena_alloc_array(&out->arena, out->label_count, sizeof *out->groups[g].classes);
+    return out->arena.failed ? err_no_memory(err, out->label_count * sizeof *out->groups[0].classes)
+                             : ERR_OK;
 }
 
 enum err_code strangeness_measure(struct strangeness *out, const struct strangeness_source *source,
@@ -146,21 +145,15 @@ enum err_code strangeness_measure(struct strangeness *out, const struct strangen
             out->majority = count > most ? c : out->majority;
             most = count > most ? count : most;
         }
-        for (unsigned g = 0; g < out->group_count && err->code == ERR_OK; g++)
-            measure_group(&out->groups[g], out, &work, err);
+        for (unsigned g = 0; g < out->group_count; g++)
+            measure_group(&out->groups[g], out, &work);
     }
-    free(work.known);
-    free(work.strange);
-    free(work.some_known);
-    free(work.some_strange);
-    free(work.scores);
+    arena_deinit(&work.arena);
     return err->code;
 }
 
 void strangeness_close(struct strangeness *strangeness)
 {
-    for (unsigned g = 0; g < strangeness->group_count; g++)
-        free(strangeness->groups[g].classes);
-    free(strangeness->groups);
+    arena_deinit(&strangeness->arena);
     *strangeness = (struct strangeness){0};
 }

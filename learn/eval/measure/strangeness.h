@@ -40,6 +40,7 @@ struct strangeness {
     unsigned majority; /* the label with the most known inputs, the first of equal ones */
     unsigned group_count;
     struct strangeness_group *groups; /* all, then each label in the order of its first input */
+    struct arena arena;
 };
 
 enum { STRANGENESS_LABELS_MAX = 64 };
@@ -49,9 +50,9 @@ enum err_code strangeness_measure(struct strangeness *out, const struct strangen
                                   struct err *err);
 void strangeness_close(struct strangeness *strangeness);
 
-/* Returns the OOD scores [*count] of the inputs that have logits, in their order; the caller frees
- * them. The evaluation must have features. NULL with ERR_NO_MEMORY. */
+/* Returns the OOD scores [*count] of the inputs that have logits, in their order, out of the arena.
+ * The evaluation must have features. NULL with ERR_NO_MEMORY. */
 float *strangeness_scores(const struct engine_model *model, const struct evaluation *evaluation,
-                          size_t *count, struct err *err);
+                          struct arena *arena, size_t *count, struct err *err);
 
 #endif

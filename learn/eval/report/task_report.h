@@ -36,10 +36,11 @@ struct task_report_kind {
 
 /* A regression (struct number_assessment): one output has its figures in the object itself, of
  * several each has them in the object `outputs`, by name. A multi-label model (struct
- * set_assessment), a model of tags (struct span_assessment), an embedding (struct retrieval), and a
- * model that scores pairs (struct rerank). */
+ * set_assessment), a model of tags (struct span_assessment), an embedding (struct retrieval), a
+ * model that scores pairs (struct rerank), and one that writes texts (struct writing_assessment of
+ * texts/writing_assessment.h). */
 extern const struct task_report_kind task_report_numbers, task_report_sets, task_report_spans,
-    task_report_vectors, task_report_pairs;
+    task_report_vectors, task_report_pairs, task_report_texts;
 
 /* ERR_IO or ERR_NO_MEMORY. */
 enum err_code task_report_print_json(const struct task_report *report, FILE *file, struct err *err);

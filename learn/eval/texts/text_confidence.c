@@ -1,4 +1,4 @@
-#include "learn/eval/texts/text_confidence.h"
+#include "learn/eval/texts/writing_assessment.h"
 
 #include "engine/base/rng.h"
 #include "engine/model/decoder/pair_spec.h"
@@ -155,16 +155,17 @@ enum err_code text_findings_measure(struct text_findings *findings,
                                     size_t unwritten, struct err *err)
 {
     const struct selective_decisions none = {.count = unwritten, .review = unwritten};
-    struct work work = {.goal = {findings->target_precision, SELECTIVE_Z},
-                        .dealt = calloc(count + 1, sizeof *work.dealt),
-                        .rest = calloc(count + 1, sizeof *work.rest),
-                        .held = calloc(count + 1, sizeof *work.held),
-                        .verdicts = calloc(count + 1, sizeof *work.verdicts),
-                        .crossed = calloc(count + 1, sizeof *work.crossed)};
+    struct arena arena;
+    arena_init(&arena);
+    const struct work work = {.goal = {findings->target_precision, SELECTIVE_Z},
+                              .dealt = arena_alloc_array(&arena, count, sizeof *work.dealt),
+                              .rest = arena_alloc_array(&arena, count, sizeof *work.rest),
+                              .held = arena_alloc_array(&arena, count, sizeof *work.held),
+                              .verdicts = arena_alloc_array(&arena, count, sizeof *work.verdicts),
+                              .crossed = arena_alloc_array(&arena, count, sizeof *work.crossed)};
     findings->fitted = findings->crossed = (struct text_figures){.decisions = none};
     findings->has_crossed = count >= FINDINGS_CROSSED_MIN;
-    if (work.dealt == NULL || work.rest == NULL || work.held == NULL || work.verdicts == NULL ||
-        work.crossed == NULL) {
+    if (arena.failed) {
         err_no_memory(err, count * sizeof *work.verdicts);
         goto out;
     }
@@ -180,11 +181,7 @@ enum err_code text_findings_measure(struct text_findings *findings,
     if (findings->has_crossed)
         cross(&findings->crossed, &work, count);
 out:
-    free(work.dealt);
-    free(work.rest);
-    free(work.held);
-    free(work.verdicts);
-    free(work.crossed);
+    arena_deinit(&arena);
     return err->code;
 }
 

@@ -1,4 +1,4 @@
-#include "learn/eval/texts/text_scores.h"
+#include "learn/eval/texts/writing_assessment.h"
 
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"

@@ -1,9 +1,10 @@
-#include "learn/eval/texts/writing_report.h"
+#include "learn/eval/report/task_report.h"
 
 #include "engine/base/utf8.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report_json_parts.h"
 #include "learn/eval/report/report_page.h"
+#include "learn/eval/texts/writing_assessment.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -125,10 +126,7 @@ static json_t *mistakes_of(const struct writing_assessment *assessment)
         json_t *row = json_pack("{s:s, s:s%, s:s, s:I}", "input", UTF8_SHOWN(item->name), "output",
                                 mistake->written, mistake->len, "target", item->label, "edits",
                                 (json_int_t)mistake->edits);
-        if (json_array_append_new(array, row) == 0)
-            continue;
-        json_decref(array);
-        array = NULL;
+        array = report_json_append(array, row);
     }
     return array;
 }

@@ -8,20 +8,18 @@ enum err_code data_loader_open(struct data_loader *out, const struct samples *sa
                                unsigned rows_max, struct err *err)
 {
     *out = (struct data_loader){.samples = samples, .rows_max = rows_max};
-    out->inputs = calloc(rows_max, sizeof *out->inputs);
-    out->listed = calloc(rows_max, sizeof *out->listed);
-    out->targets = calloc(rows_max, sizeof *out->targets);
-    out->read = calloc(rows_max, sizeof *out->read);
-    out->listed_read = calloc(rows_max, sizeof *out->listed_read);
-    out->arenas = calloc(rows_max, sizeof *out->arenas);
-    out->errs = calloc(rows_max, sizeof *out->errs);
-    if (out->inputs == NULL || out->listed == NULL || out->targets == NULL || out->read == NULL ||
-        out->listed_read == NULL || out->arenas == NULL || out->errs == NULL) {
+    out->inputs = arena_alloc_array(&out->arena, rows_max, sizeof *out->inputs);
+    out->listed = arena_alloc_array(&out->arena, rows_max, sizeof *out->listed);
+    out->targets = arena_alloc_array(&out->arena, rows_max, sizeof *out->targets);
+    out->read = arena_alloc_array(&out->arena, rows_max, sizeof *out->read);
+    out->listed_read = arena_alloc_array(&out->arena, rows_max, sizeof *out->listed_read);
+    out->arenas = arena_alloc_array(&out->arena, rows_max, sizeof *out->arenas);
+    out->errs = arena_alloc_array(&out->arena, rows_max, sizeof *out->errs);
+    if (out->arena.failed) {
         data_loader_close(out);
         return err_no_memory(err, rows_max * sizeof *out->inputs);
     }
     for (unsigned i = 0; i < rows_max; i++) {
-        arena_init(&out->arenas[i]);
         out->listed[i] = &out->inputs[i];
         out->listed_read[i] = &out->read[i];
     }
@@ -32,13 +30,7 @@ void data_loader_close(struct data_loader *loader)
 {
     for (unsigned i = 0; loader->arenas != NULL && i < loader->rows_max; i++)
         arena_deinit(&loader->arenas[i]);
-    free(loader->inputs);
-    free(loader->listed);
-    free(loader->targets);
-    free(loader->read);
-    free(loader->listed_read);
-    free(loader->arenas);
-    free(loader->errs);
+    arena_deinit(&loader->arena);
     *loader = (struct data_loader){0};
 }
 

@@ -29,6 +29,7 @@ struct data_loader {
     bool writes;                             /* the current batch is of such a model */
     struct arena *arenas;                    /* [rows_max] memory of each input */
     struct err *errs;                        /* [rows_max] */
+    struct arena arena;                      /* of these arrays */
 };
 
 /* How a batch is prepared. */

@@ -3,9 +3,6 @@
 #include "engine/decide/argmax.h"
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/number_errors.h"
-#include "learn/train/loop/judge_tags.h"
-#include "learn/train/loop/judge_texts.h"
-#include "learn/train/loop/judge_vectors.h"
 
 #include <math.h>
 #include <stdlib.h>

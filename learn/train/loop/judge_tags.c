@@ -1,4 +1,4 @@
-#include "learn/train/loop/judge_tags.h"
+#include "learn/train/loop/judge.h"
 
 #include "engine/decide/spans.h"
 #include "learn/eval/measure/span_counts.h"

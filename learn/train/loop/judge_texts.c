@@ -1,4 +1,4 @@
-#include "learn/train/loop/judge_texts.h"
+#include "learn/train/loop/judge.h"
 
 #include "engine/base/file.h"
 #include "engine/engine.h"

@@ -1,4 +1,4 @@
-#include "learn/train/loop/judge_vectors.h"
+#include "learn/train/loop/judge.h"
 
 #include "engine/model/sentence_pooling.h"
 #include "engine/tensor/dot.h"
@@ -18,6 +18,7 @@ struct found {
     double *scratch;  /* of the loss */
     unsigned *groups; /* [rows_max] */
     float *rows;      /* [2 rows_max, width] */
+    struct arena arena;
 };
 
 static enum err_code open_found(struct found *out, const struct judge *judge, size_t width,
@@ -25,30 +26,16 @@ static enum err_code open_found(struct found *out, const struct judge *judge, si
 {
     const size_t count = judge->items->count;
     const struct ranking_pairs most = {.count = rows_max, .width = width};
-    *out = (struct found){.judge = judge,
-                          .width = width,
-                          .vectors = calloc(count * width + 1, sizeof *out->vectors),
-                          .mates = calloc(count + 1, sizeof *out->mates),
-                          .scores = calloc(count + 1, sizeof *out->scores),
-                          .relevant = calloc(count + 1, sizeof *out->relevant),
-                          .scratch = calloc(ranking_loss_scratch(&most), sizeof *out->scratch),
-                          .groups = calloc(rows_max, sizeof *out->groups),
-                          .rows = calloc(2 * rows_max * width, sizeof *out->rows)};
-    if (out->vectors == NULL || out->mates == NULL || out->scores == NULL ||
-        out->relevant == NULL || out->scratch == NULL || out->groups == NULL || out->rows == NULL)
-        return err_no_memory(err, count * width * sizeof *out->vectors);
-    return ERR_OK;
-}
-
-static void close_found(struct found *found)
-{
-    free(found->vectors);
-    free(found->mates);
-    free(found->scores);
-    free(found->relevant);
-    free(found->scratch);
-    free(found->groups);
-    free(found->rows);
+    struct arena *arena = &out->arena;
+    *out = (struct found){.judge = judge, .width = width};
+    out->vectors = arena_alloc_array(arena, count * width, sizeof *out->vectors);
+    out->mates = arena_alloc_array(arena, count, sizeof *out->mates);
+    out->scores = arena_alloc_array(arena, count, sizeof *out->scores);
+    out->relevant = arena_alloc_array(arena, count, sizeof *out->relevant);
+    out->scratch = arena_alloc_array(arena, ranking_loss_scratch(&most), sizeof *out->scratch);
+    out->groups = arena_alloc_array(arena, rows_max, sizeof *out->groups);
+    out->rows = arena_alloc_array(arena, 2 * rows_max * width, sizeof *out->rows);
+    return arena->failed ? err_no_memory(err, count * width * sizeof *out->vectors) : ERR_OK;
 }
 
 static enum err_code run_items(struct found *found, struct learner *learner,
@@ -136,6 +123,6 @@ enum err_code judge_vectors(const struct judge *judge, struct learner *learner,
         out->accuracy = (double)hits / (double)pairs;
         out->ndcg = ranking.ndcg;
     }
-    close_found(&found);
+    arena_deinit(&found.arena);
     return err->code;
 }

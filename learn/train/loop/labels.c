@@ -1,4 +1,4 @@
-#include "learn/train/loop/labels.h"
+#include "learn/train/loop/corpus.h"
 
 #include "learn/data/number_label.h"
 

@@ -1,4 +1,4 @@
-#include "learn/train/loop/optimizer.h"
+#include "learn/train/loop/learner.h"
 
 #include "engine/base/pages.h"
 #include "engine/tensor/backward/backward.h"

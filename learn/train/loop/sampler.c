@@ -1,4 +1,4 @@
-#include "learn/train/loop/sampler.h"
+#include "learn/train/loop/run.h"
 
 #include "engine/base/rng.h"
 #include "learn/train/network/rng_streams.h"

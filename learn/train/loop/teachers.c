@@ -1,4 +1,4 @@
-#include "learn/train/loop/teachers.h"
+#include "learn/train/loop/run.h"
 
 #include <float.h>
 #include <math.h>
@@ -44,15 +44,16 @@ static enum err_code open_model(struct teacher *teacher, const char *dir,
 }
 
 static enum err_code open_teacher(struct teacher *out, const char *dir,
-                                  const struct teachers_setup *setup, struct err *err)
+                                  const struct teachers_setup *setup, struct arena *arena,
+                                  struct err *err)
 {
     const struct corpus *corpus = setup->corpus;
     size_t labels = corpus->labels.count, numbers = setup->rows_max * labels;
     *out = (struct teacher){.view = *setup->view, .labels = corpus->labels.count};
-    out->label_of = calloc(labels, sizeof *out->label_of);
-    out->logits = calloc(numbers, sizeof *out->logits);
-    out->own = calloc(numbers, sizeof *out->own);
-    if (out->label_of == NULL || out->logits == NULL || out->own == NULL)
+    out->label_of = arena_alloc_array(arena, labels, sizeof *out->label_of);
+    out->logits = arena_alloc_array(arena, numbers, sizeof *out->logits);
+    out->own = arena_alloc_array(arena, numbers, sizeof *out->own);
+    if (arena->failed)
         return err_no_memory(err, numbers * sizeof *out->logits);
     if (open_model(out, dir, setup, err))
         return err_prefix(err, "teacher %s: ", dir);
@@ -133,11 +134,12 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
     if (models->count + lists->count == 0)
         return ERR_OK;
     size_t numbers = (size_t)setup->rows_max * out->labels;
-    out->models = calloc(setup->options->teacher.count + 1, sizeof *out->models);
-    out->lists = calloc(setup->options->teacher_logits.count + 1, sizeof *out->lists);
-    out->logits = calloc(numbers, sizeof *out->logits);
-    out->mean = calloc(out->labels, sizeof *out->mean);
-    if (out->models == NULL || out->lists == NULL || out->logits == NULL || out->mean == NULL)
+    struct arena *arena = &out->arena;
+    out->models = arena_alloc_array(arena, models->count, sizeof *out->models);
+    out->lists = arena_alloc_array(arena, lists->count, sizeof *out->lists);
+    out->logits = arena_alloc_array(arena, numbers, sizeof *out->logits);
+    out->mean = arena_alloc_array(arena, out->labels, sizeof *out->mean);
+    if (arena->failed)
         return err_no_memory(err, numbers * sizeof *out->logits);
     const struct labels *labels = &setup->corpus->labels;
     for (unsigned i = 0; i < lists->count; i++) {
@@ -148,7 +150,7 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
             return err_prefix(err, "teacher logits %s: ", lists->path[i]);
     }
     for (unsigned i = 0; i < models->count; i++)
-        if (open_teacher(&out->models[out->model_count++], models->path[i], setup, err))
+        if (open_teacher(&out->models[out->model_count++], models->path[i], setup, arena, err))
             return err->code;
     return ERR_OK;
 }
@@ -156,20 +158,13 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
 void teachers_close(struct teachers *teachers)
 {
     for (unsigned i = 0; i < teachers->model_count; i++) {
-        struct teacher *teacher = &teachers->models[i];
-        data_loader_close(&teacher->loader);
-        engine_session_close(teacher->session);
-        engine_close(teacher->model);
-        free(teacher->label_of);
-        free(teacher->logits);
-        free(teacher->own);
+        data_loader_close(&teachers->models[i].loader);
+        engine_session_close(teachers->models[i].session);
+        engine_close(teachers->models[i].model);
     }
     for (unsigned i = 0; i < teachers->list_count; i++)
         logit_list_close(&teachers->lists[i]);
-    free(teachers->models);
-    free(teachers->lists);
-    free(teachers->logits);
-    free(teachers->mean);
+    arena_deinit(&teachers->arena);
     *teachers = (struct teachers){0};
 }
 

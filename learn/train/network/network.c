@@ -4,16 +4,7 @@
 #include "learn/train/network/network.h"
 
 #include "engine/model/input.h"
-#include "learn/train/network/network_attention.h"
-#include "learn/train/network/network_block.h"
-#include "learn/train/network/network_embed.h"
-#include "learn/train/network/network_global.h"
-#include "learn/train/network/network_head.h"
-#include "learn/train/network/network_memory.h"
-#include "learn/train/network/network_relative.h"
-#include "learn/train/network/network_rotary.h"
-#include "learn/train/network/network_stages.h"
-#include "learn/train/network/network_words.h"
+#include "learn/train/network/network_state.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* network_attention.c - see network_attention.h. A head's scores may have a bias: of the network's
+/* network_attention.c - see network_state.h. A head's scores may have a bias: of the network's
  * relative positions, of a window, of the reach of local attention, or of terms by distance. Heads
  * whose gradients add to one bias are tasks of whole heads, not of single sequences. */
-#include "learn/train/network/network_attention.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/base/rng.h"
 #include "engine/model/bias/reach.h"
@@ -9,9 +9,6 @@
 #include "engine/model/bias/window_bias.h"
 #include "engine/tensor/backward/attention_train.h"
 #include "engine/tensor/backward/relative_train.h"
-#include "learn/train/network/network_global.h"
-#include "learn/train/network/network_local.h"
-#include "learn/train/network/network_rows.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -34,7 +31,7 @@ struct run {
 /* ---- terms by distance ---- */
 
 /* Scores with terms by distance (disentangled attention): a matrix of these terms is computed from
- * the block's rows (network_relative.h) and becomes the bias of the head. Its gradient goes back to
+ * the block's rows (network_relative.c) and becomes the bias of the head. Its gradient goes back to
  * queries, keys and rows. Backward, the sequences of one head may not run in parallel. */
 struct distances {
     struct relative_train head;

@@ -1,4 +1,4 @@
-/* network_block.c - see network_block.h.
+/* network_block.c - see network_state.h.
  *
  * Backward, the gradient of a sum goes to both its terms, so that network->d walks down the
  * residual stream while each branch is computed beside it:
@@ -11,15 +11,7 @@
  * In the last block the residual stream has only the kept rows: x and n are gathered for the
  * queries and the sum, and the gradient is added to the rows they were gathered from. Keys and
  * values are a product over all rows. This saves a tenth of a training step of six layers. */
-#include "learn/train/network/network_block.h"
-
-#include "learn/train/network/network_attention.h"
-#include "learn/train/network/network_cross.h"
-#include "learn/train/network/network_linear.h"
-#include "learn/train/network/network_memory.h"
-#include "learn/train/network/network_relative.h"
-#include "learn/train/network/network_rotary.h"
-#include "learn/train/network/network_rows.h"
+#include "learn/train/network/network_state.h"
 
 /* ---- open ---- */
 

@@ -1,10 +1,7 @@
-#include "learn/train/network/network_cross.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/base/rng.h"
 #include "engine/tensor/backward/attention_train.h"
-#include "learn/train/network/network_linear.h"
-#include "learn/train/network/network_memory.h"
-#include "learn/train/network/network_rows.h"
 
 #include <stdatomic.h>
 #include <string.h>

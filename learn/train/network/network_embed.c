@@ -1,13 +1,10 @@
-/* network_embed.c - see network_embed.h. The patches of all images are multiplied in one product.
+/* network_embed.c - see network_state.h. The patches of all images are multiplied in one product.
  * Learnt tokens have rows of zeros in it, so that their gradients add nothing to the patch weights.
  * Gradients of tables are sums over tokens: each member of the pool sums some of the columns. */
-#include "learn/train/network/network_embed.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/model/embed.h"
 #include "engine/model/positions.h"
-#include "learn/train/network/network_linear.h"
-#include "learn/train/network/network_memory.h"
-#include "learn/train/network/network_rows.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "learn/train/network/network_global.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/base/rng.h"
 #include "engine/tensor/backward/attention_train.h"

@@ -1,13 +1,9 @@
-/* network_head.c - see network_head.h. A classifier pools the tokens of each sequence (first token,
- * mean, or both), then the windows of each input as engine/model/head.h pools them: the mean or the
- * maximum. A classifier of tokens pools nothing. */
-#include "learn/train/network/network_head.h"
+/* network_head.c - see network_state.h. A classifier pools the tokens of each sequence (first
+ * token, mean, or both), then the windows of each input as engine/model/head.h pools them: the mean
+ * or the maximum. A classifier of tokens pools nothing. */
+#include "learn/train/network/network_state.h"
 
 #include "engine/model/head.h"
-#include "learn/train/network/network_linear.h"
-#include "learn/train/network/network_memory.h"
-#include "learn/train/network/network_rows.h"
-#include "learn/train/network/network_sentence.h"
 
 #include <string.h>
 
@@ -83,7 +79,7 @@ static void open_norm(struct network *network, struct err *err)
         head->has_norm ? network_memory_rows(network, network->spec->hidden, err) : head->x;
 }
 
-/* The states of an encoder, or of a decoder in front of its output (network_words.h). */
+/* The states of an encoder, or of a decoder in front of its output (network_words.c). */
 static bool gives_states(const struct network *network)
 {
     return network->parameters->head == HEAD_STATES || network->parameters->head == HEAD_WORDS;

@@ -1,4 +1,4 @@
-#include "learn/train/network/network_linear.h"
+#include "learn/train/network/network_state.h"
 
 enum {
     COLUMNS_UNIT = 16,

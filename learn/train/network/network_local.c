@@ -1,4 +1,4 @@
-#include "learn/train/network/network_local.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/model/bias/reach.h"
 

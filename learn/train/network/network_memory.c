@@ -1,7 +1,4 @@
-#include "learn/train/network/network_memory.h"
-
-#include "learn/train/network/network_attention.h"
-#include "learn/train/network/network_linear.h"
+#include "learn/train/network/network_state.h"
 
 static size_t larger(size_t a, size_t b)
 {

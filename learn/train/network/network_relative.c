@@ -1,8 +1,4 @@
-#include "learn/train/network/network_relative.h"
-
-#include "learn/train/network/network_linear.h"
-#include "learn/train/network/network_memory.h"
-#include "learn/train/network/network_rows.h"
+#include "learn/train/network/network_state.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "learn/train/network/network_rotary.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/tensor/rotary.h"
 

@@ -1,4 +1,4 @@
-/* network_rows.c - see network_rows.h. Each step is a `pass`: its matrices and a function over a
+/* network_rows.c - see network_state.h. Each step is a `pass`: its matrices and a function over a
  * range of rows, which the members of the pool call for their shares.
  *
  * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
@@ -28,7 +28,7 @@
  *
  * A layer scale follows the dropout. Stochastic depth (drop_path_rate) is not supported.
  */
-#include "learn/train/network/network_rows.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/base/rng.h"
 

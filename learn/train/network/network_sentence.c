@@ -1,4 +1,4 @@
-#include "learn/train/network/network_sentence.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/model/sentence_pooling.h"
 #include "engine/tensor/dot.h"

@@ -1,6 +1,6 @@
 /* network_state.h - the state that the parts of a network (network*.c) share: its memory, the
- * current micro-batch, and the matrices that the forward pass keeps for the backward pass. Private
- * to network*.c.
+ * current micro-batch, and the matrices that the forward pass keeps for the backward pass; then
+ * what the parts do for each other. Private to network*.c.
  *
  * Matrices of tokens have room for tokens_max rows; the batch says how many are in use. Threads:
  * the pool of the one caller.
@@ -11,6 +11,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/thread_pool.h"
 #include "engine/model/patch_windows.h"
+#include "engine/tensor/backward/attention_train.h"
 #include "engine/tensor/backward/backward.h"
 #include "engine/tensor/gemm/product.h"
 #include "learn/train/network/network.h"
@@ -68,7 +69,7 @@ struct network_words {
  *   pre-norm   n = norm(x);  a = x + D(attention(n) W_o); h = norm(a); out = a + D(act(h W_1) W_2)
  *
  * A pre-norm block without an attention norm has n = x.
- * With a global token (network_global.h) the last block has no query, key and value: the head reads
+ * With a global token (network_global.c) the last block has no query, key and value: the head reads
  * the first row of a sequence, which does not use them.
  *
  * A gated MLP has gate(h W_1) in place of act(h W_1). A layer scale multiplies each D(...), which
@@ -87,7 +88,7 @@ struct network_block {
     struct attention_bias bias;        /* of the scores, a view of the table; at is NULL: none */
     float *bias_table, *dbias_table;   /* made of the values, and its gradient: window_bias.h,
                                          or relative_bias.h of UMT5 */
-    struct matrix relative_rows;       /* [2 span, 3 D] of relative places: network_relative.h */
+    struct matrix relative_rows;       /* [2 span, 3 D] of relative places: network_relative.c */
     unsigned reach;                    /* spec_reach; if above 0, with its bias: reach.h */
     struct attention_bias band;
 
@@ -148,7 +149,7 @@ struct network_head {
     struct matrix features;           /* [inputs, D], dense */
 };
 
-/* Relative positions: network_relative.h. Matrices are [2 span, D] unless noted. */
+/* Relative positions: network_relative.c. Matrices are [2 span, D] unless noted. */
 struct network_relative {
     struct network_norm norm;
     struct matrix places, normed; /* the table, and the table after its norm: the blocks' input */
@@ -257,5 +258,382 @@ static inline size_t share_begin(size_t n, size_t unit, unsigned index, unsigned
     size_t units = (n + unit - 1) / unit, begin = units * index / count * unit;
     return begin < n ? begin : n;
 }
+
+/* ---- network_memory.c ---- */
+
+/* Memory of a network, all of it taken while it is opened. */
+
+/* [tokens_max of the current stage, width], uninitialised, rows an odd number of cache lines apart
+ * (operand.h). Without memory the result is all zero and the error is recorded in `err`. */
+struct matrix network_memory_rows(struct network *network, size_t width, struct err *err);
+/* The same without padding between the rows. */
+struct matrix network_memory_dense(struct network *network, size_t width, struct err *err);
+
+/* The same with another number of rows, an odd number of cache lines apart. */
+struct matrix network_memory_matrix(struct network *network, size_t rows, size_t width,
+                                    struct err *err);
+/* Sets the shapes of the scratch to those of network->spec. Its memory suffices for all stages. */
+void network_memory_shape(struct network *network);
+
+/* Memory that the passes share: the batch's lists, scratch and the buffers of the products. */
+enum err_code network_memory_open(struct network *network, struct err *err);
+
+/* ---- network_linear.c ---- */
+
+/* A linear layer in training: product.h's three products, with bias.
+ *
+ *     Y = X W^T + b        dX = dY W        dW += dY^T X        db += column sums of dY
+ */
+
+enum {
+    NETWORK_PIECE_TOKENS = 1024 /* rows of dY at a time: the backward pass reads them four times */
+};
+
+/* Takes memory for the packed weights of `linear`, whose offsets and sizes are set. */
+enum err_code network_linear_open(struct network *network, struct network_linear *linear,
+                                  struct err *err);
+/* Packs network->values. */
+void network_linear_pack(struct network *network, struct network_linear *linear);
+
+/* y = x W^T + b + residual (NULL: none). */
+void network_linear_forward(struct network *network, const struct network_linear *linear,
+                            struct matrix y, struct matrix x, const struct matrix *residual,
+                            size_t rows);
+/* Adds to the gradients of weight and bias; dx = dy W + residual (NULL: none), unless dx is NULL.
+ * dx may be the residual. */
+void network_linear_backward(struct network *network, const struct network_linear *linear,
+                             const struct matrix *dx, struct matrix dy, struct matrix x,
+                             const struct matrix *residual, size_t rows);
+
+/* ---- network_rows.c ---- */
+
+/* The steps of a network that work row by row, divided among the pool: norms, activations, dropout,
+ * gather and scatter of the kept rows.
+ *
+ * Sums over rows (gradients of gammas, betas) are divided by columns. */
+
+/* y = norm(x); y may be x. */
+void network_rows_norm(struct network *network, const struct network_norm *norm, struct matrix y,
+                       struct matrix x, size_t rows);
+/* dx = norm'(dy; x) + residual (NULL: none), and the gradients of gamma and beta. dx is not dy. */
+void network_rows_norm_backward(struct network *network, const struct network_norm *norm,
+                                struct matrix dx, struct matrix dy, struct matrix x,
+                                const struct matrix *residual, size_t rows);
+
+/* y = act(x), dx = dy act'(x); dx may be dy. */
+void network_rows_activate(struct network *network, struct matrix y, struct matrix x, size_t rows,
+                           enum activation act);
+void network_rows_activation(struct network *network, struct matrix dx, struct matrix dy,
+                             struct matrix x, size_t rows, enum activation act);
+
+/* A gated MLP: y [rows, F] = act(u) v with x = [u, v] [rows, 2 F], and dx from dy. dx is neither dy
+ * nor x. */
+void network_rows_gate(struct network *network, struct matrix y, struct matrix x, size_t rows,
+                       enum activation act);
+void network_rows_gate_backward(struct network *network, struct matrix dx, struct matrix dy,
+                                struct matrix x, size_t rows, enum activation act);
+
+/* Layer scale: y = x * s + residual (NULL: none) for each row, where s is the values at offset
+ * `scale`; y may be x. Backward: ds += column sums of dy * x; dx = dy * s; dx may be dy. */
+void network_rows_scale(struct network *network, size_t scale, struct matrix y, struct matrix x,
+                        const struct matrix *residual, size_t rows);
+void network_rows_scale_backward(struct network *network, size_t scale, bool learns,
+                                 struct matrix dx, struct matrix dy, struct matrix x, size_t rows);
+
+/* True if the micro-batch has dropout at this site. */
+bool network_rows_drops(const struct network *network, enum network_site site);
+/* The key of a site's mask; layer 0 for sites outside the blocks. */
+uint32_t network_rows_key(const struct network *network, enum network_site site, unsigned layer);
+/* y = D(x) + residual (NULL: none), with the site's mask; y may be x. Call it only where the
+ * site drops. */
+void network_rows_dropout(struct network *network, enum network_site site, unsigned layer,
+                          struct matrix y, struct matrix x, const struct matrix *residual,
+                          size_t rows);
+
+/* In each image, which has `image` rows: y[i] = x[from[i]] or, backward, y[from[i]] = x[i]. */
+void network_rows_move(struct network *network, struct matrix y, struct matrix x,
+                       const unsigned *from, size_t image, bool is_backward);
+
+/* y += x */
+void network_rows_add(struct network *network, struct matrix y, struct matrix x, size_t rows);
+
+/* y[i] = x[kept[i]], and x[kept[i]] += y[i]. */
+void network_rows_gather(struct network *network, struct matrix y, struct matrix x);
+void network_rows_scatter(struct network *network, struct matrix x, struct matrix y);
+
+/* ---- network_rotary.c ---- */
+
+/* Rotary positions (engine/tensor/rotary.h) in training: query and key of a block are rotated after
+ * their product. Their gradients are rotated back before the product's backward pass, since the
+ * transpose of a rotation is the rotation by the negative angle. For a family without rotary
+ * positions these functions do nothing. */
+
+/* Makes the tables of angles, for global and for local layers. */
+enum err_code network_rotary_open(struct network *network, struct err *err);
+
+/* Rotates query and key in the block's qkv_rows and query_rows, in place. */
+void network_rotary_forward(struct network *network, const struct network_block *block);
+
+/* Rotates dquery [queries, D] and columns D to 2 D of dqkv [T, 3 D] back, in place. dquery is the
+ * first D columns of dqkv, except in the last block. */
+void network_rotary_backward(struct network *network, const struct network_block *block,
+                             struct matrix dquery, struct matrix dqkv);
+
+/* ---- network_relative.c ---- */
+
+/* Relative positions in training (model/config/disentangled.h). All layers share one normalised
+ * table. Each block sends it through its query and key projections, with its own dropout mask
+ * (pos_dropout of DisentangledSelfAttention). The backward pass ends in the projections and in the
+ * table. The heads use the projected rows in network_attention.c. For a family without relative
+ * positions these functions do nothing. */
+
+/* _open takes memory for the table and its gradients, _open_block for a block's projected rows. */
+enum err_code network_relative_open(struct network *network, struct err *err);
+enum err_code network_relative_open_block(struct network *network, struct network_block *block,
+                                          struct err *err);
+
+/* Normalises the table; called after the values have changed. */
+void network_relative_pack(struct network *network);
+
+/* Projects the rows of a block; called before its attention. */
+void network_relative_forward(struct network *network, const struct network_block *block);
+
+/* Around the backward pass of a block's attention: _begin sets the rows' gradient to zero;
+ * _backward takes it through the projections and adds to the table's gradient, which all blocks
+ * share. */
+void network_relative_begin(struct network *network);
+void network_relative_backward(struct network *network, const struct network_block *block);
+
+/* Adds the gradients of the table and its norm; called at the end of a backward pass. */
+void network_relative_unpack(struct network *network);
+
+/* ---- network_local.c ---- */
+
+/* A head of local attention (engine/model/bias/reach.h) in training, forward and backward. Each
+ * block of queries runs over the keys that it reaches, so that time grows with the sequence's
+ * length times the reach. Results, dropout's mask included, are those of attention_train.h over the
+ * whole sequence with a bias that masks the keys beyond the reach. The gradients of keys that
+ * several blocks reach are summed. If all queries see the first key (global_token.h), a block's
+ * keys and values are copied, with the first one in front.
+ *
+ * Threads: pure functions; scratch is the caller's. */
+
+struct network_local {
+    unsigned reach;                    /* above 0 */
+    const struct attention_bias *band; /* reach_bias of it */
+    bool has_global; /* all queries see the first key, too; the first query is not computed */
+};
+
+/* Floats of 64-byte aligned scratch for either pass, for sequences of at most tokens_max tokens. */
+size_t network_local_scratch(unsigned reach, size_t tokens_max, size_t d, bool has_global);
+
+/* `head` describes the whole sequence, without a bias; m counts its first queries. Otherwise as
+ * attention_train_forward and _backward. */
+double network_local_forward(const struct attention_train *head, struct network_local local,
+                             float *out, size_t out_stride, float *scratch);
+void network_local_backward(const struct attention_train *head, struct network_local local,
+                            const float *dout, size_t dout_stride, float *dq, size_t dq_stride,
+                            float *dk, float *dv, size_t dkv_stride, float *scratch);
+
+/* ---- network_global.c ---- */
+
+/* The global token, which attends to all tokens (engine/tensor/global_token.h), in training:
+ * forward as there, with dropout on its probabilities, and backward. Each token's row is extended
+ * by a one, X = [x, 1], and each row of a weight by its bias, W = [W, b]:
+ *
+ *     u_h = W_k,h^T q_h      P = softmax(u_h X^T / sqrt(d))     y_h = D(P) X     out_h = W_v,h y_h
+ *
+ * This is attention_train.h with H queries u_h and with X as keys and values. It gives du and, as
+ * the sum of the key and the value gradients, dX. The weights' gradients are outer products:
+ *
+ *     dW_v,h += dout_h y_h^T     dW_k,h += q_h du_h^T     dq_h = W_k,h du_h     dW_q += dq X_0^T
+ *
+ * Always fp32. Each sequence is one task. The weights' gradients are summed over the sequences in
+ * order, each row by one member of the pool. */
+
+/* Takes scratch memory; does nothing for a family without a global token. */
+enum err_code network_global_open(struct network *network, struct err *err);
+
+/* Regularisers and dropout of a block's attention, as network_attention.c sets them. */
+struct network_global_run {
+    struct network *network;
+    const struct network_block *block;
+    float dropout, entropy, sparsity;
+    uint32_t key;
+    bool learns; /* the weights */
+};
+
+/* The first row of each sequence of block->context; adds to network->penalties [rows, heads]. */
+void network_global_forward(const struct network_global_run *run);
+
+/* The same rows of dcontext -> gradients of the weights, and dx [T, D], which is written. */
+void network_global_backward(const struct network_global_run *run, struct matrix dcontext,
+                             struct matrix dx);
+
+/* ---- network_attention.c ---- */
+
+/* The attention of a block over the sequences of a micro-batch. A task is one head of one sequence;
+ * the members of the pool take tasks from a counter. */
+
+/* Floats of scratch of one member. */
+size_t network_attention_floats(const struct network *network);
+
+/* For a family whose scores have a bias that all blocks share; else these do nothing. _open takes
+ * memory for the bias and its gradient. _pack makes the bias from the values. _unpack adds the
+ * bias's gradient to the gradient of those values and sets it to zero. */
+enum err_code network_attention_open(struct network *network, struct err *err);
+void network_attention_pack(struct network *network);
+void network_attention_unpack(struct network *network);
+
+/* The same for a block that has a bias of its own. */
+enum err_code network_attention_open_block(struct network *network, struct network_block *block,
+                                           struct err *err);
+void network_attention_pack_block(struct network *network, struct network_block *block);
+void network_attention_unpack_block(struct network *network, struct network_block *block);
+
+/* qkv_rows, query_rows -> context; adds to network->penalty. */
+void network_attention_forward(struct network *network, const struct network_block *block);
+
+/* dcontext [queries, D] -> dquery [queries, D] and columns D to 3 D of dqkv [T, 3 D]. With a global
+ * token also dglobal [T, D], its part of the gradient of the block's input n. Both regularisers are
+ * weighted with `share`. */
+void network_attention_backward(struct network *network, const struct network_block *block,
+                                struct matrix dcontext, struct matrix dquery, struct matrix dqkv,
+                                struct matrix dglobal, float share);
+
+/* ---- network_cross.c ---- */
+
+/* The attention of a decoder's block to the encoder's states, forward and backward (Vaswani et al.
+ * 2017, section 3.1). */
+
+/* block->cross of a decoder; of an encoder it stays NULL. `learns`: the block does. */
+enum err_code network_cross_open(struct network *network, struct network_block *block, bool learns,
+                                 struct err *err);
+void network_cross_pack(struct network *network, struct network_block *block);
+
+/* cross->n [T, D] and the encoder's states [S, W] -> cross->context [T, A] */
+void network_cross_forward(struct network *network, struct network_block *block);
+/* dcontext [T, A] -> dn [T, D], plus `residual` (NULL: none). The gradient of the states, in the
+ * encoder's network->g, is set by the last block and added to by the others. */
+void network_cross_backward(struct network *network, struct network_block *block, struct matrix dn,
+                            struct matrix dcontext, const struct matrix *residual);
+
+/* ---- network_block.c ---- */
+
+/* One block of the encoder, forward and backward. Its equations stand at struct network_block. */
+
+/* Offsets, sizes and packed weights of block `layer`; x and out are the caller's to set. */
+enum err_code network_block_open(struct network *network, struct network_block *block,
+                                 unsigned layer, struct err *err);
+/* True if layer `layer` learns: its block is not below the frozen depth. */
+bool network_block_learns(const struct network *network, unsigned layer);
+void network_block_pack(struct network *network, struct network_block *block);
+
+/* x -> out. The last block computes only the kept rows. */
+void network_block_forward(struct network *network, struct network_block *block);
+
+/* network->d: dL/dout in, dL/dx out. */
+void network_block_backward(struct network *network, struct network_block *block, float share);
+
+/* ---- network_stages.c ---- */
+
+/* Stages in training (struct stack): selecting the current stage, moving rows into the windows of a
+ * layer, and patch merging, forward and backward. For a family without stages these functions do
+ * nothing.
+ *
+ * The network's spec, its sequences and the shapes of its scratch are those of the current stage,
+ * so the code that uses them need not know of stages. Outside the blocks a sequence is an input. */
+
+/* Makes the specs and window orders of all stages and selects the first stage. */
+enum err_code network_stages_open(struct network *network, struct err *err);
+/* Selects the stage of a layer; called while blocks are opened and packed. */
+void network_stages_select(struct network *network, unsigned layer);
+/* The merging in front of layer `layer`, whose stage is selected, if there is one. */
+enum err_code network_stages_open_merging(struct network *network, unsigned layer, struct err *err);
+void network_stages_pack_merging(struct network *network, unsigned layer);
+
+/* Source row of each of a layer's rows (patch_windows_move); NULL: rows are not moved. */
+const unsigned *network_stages_move(const struct network *network, unsigned layer);
+
+/* Called before a layer's block. Computes the block's x from the `out` of the previous block; for
+ * the first block, from its own `in`. */
+void network_stages_enter(struct network *network, unsigned layer);
+/* _leave is called after the last block: inputs become the sequences. _return goes back to the
+ * windows of the last block. */
+void network_stages_leave(struct network *network);
+void network_stages_return(struct network *network);
+/* Called after a block's backward pass. network->d, the gradient of the block's x, becomes that of
+ * the previous block's out, or of the embeddings. */
+void network_stages_backward(struct network *network, unsigned layer);
+
+/* ---- network_embed.c ---- */
+
+/* The embeddings of model/embed.h, forward and backward. */
+
+enum err_code network_embed_open(struct network *network, struct err *err);
+void network_embed_pack(struct network *network);
+
+/* Ids, types and places of a text, the packed batch's tokens from `first` on. */
+void network_embed_list(struct network *network, const struct engine_input *input, unsigned first);
+
+/* The inputs of the batch, whose offsets are set -> x [T, D]. */
+void network_embed_forward(struct network *network, const struct engine_input *const *inputs,
+                           struct matrix x);
+/* network->d is dL/dx; it and network->e are overwritten. */
+void network_embed_backward(struct network *network);
+
+/* ---- network_sentence.c ---- */
+
+/* The pooling of an embedding in training: the modes of engine/model/sentence_pooling.h over all
+ * tokens of a text, side by side. What stands behind it, Normalize, belongs to the loss
+ * (ranking_loss.h), which compares by cosine. */
+
+/* head.normed [tokens, D] -> head.logits[0] [inputs, modes D]; an input is one sequence. */
+void network_sentence_pool(struct network *network);
+
+/* dvectors [inputs, modes D], dense -> network->g [tokens, D], the gradient of head.normed. The
+ * first of equal largest tokens gets the whole gradient of their maximum. */
+void network_sentence_spread(struct network *network, const float *dvectors);
+
+/* ---- network_head.c ---- */
+
+/* The head on the encoder: the classifier of model/head.h, BERT's masked-language-model head, the
+ * classifier of each token, or the pooling of an embedding.
+ *
+ *     classifier   logits = W_c D(act(W_p norm(x))) + b_c       (norm or pooler may be missing)
+ *                  logits = W_c D(norm(pooling(norm(x)))) + b_c (a head that reads all tokens)
+ *     MLM          logits = E norm(act(W_t x + b_t)) + b        E: the word embeddings
+ *     tags         logits = W_c D(norm(x)) + b_c                a row for each kept token; or, of
+ *                  ModernBERT, W_c D(norm(act(W_p norm(x)))) + b_c
+ *     embedding    logits = pooling(norm(x))                    (network_sentence.c)
+ *     states       D(norm(x)) of all tokens, in head.normed; backward from network->g
+ */
+
+enum err_code network_head_open(struct network *network, struct err *err);
+void network_head_pack(struct network *network);
+
+/* The kept rows of the last block's out -> head.logits[0], head.features. */
+void network_head_forward(struct network *network);
+/* dlogits (dense) -> network->d, the gradient of the last block's out. */
+void network_head_backward(struct network *network, const float *dlogits);
+
+/* ---- network_words.c ---- */
+
+/* The output of a decoder: logits of the vocabulary for each token that it has read, a piece of the
+ * tokens at a time. The logits of all tokens at once would be the largest matrix by far: 0.5 GB for
+ * 2048 tokens and 58 000 words.
+ *
+ *     logits = (s states) W^T + b,   W: a weight of its own, or the words'
+ *
+ * b, the final_logits_bias of some checkpoints, is not learnt (transformers: a buffer). s is 1 or
+ * spec->output_scale (Raffel et al. 2020). */
+
+/* For a decoder; with other heads these do nothing. */
+enum err_code network_words_open(struct network *network, struct err *err);
+void network_words_pack(struct network *network);
+
+/* Judges the logits of the decoder's states. With `learns` it also sets network->g to the gradient
+ * of the states, and adds to the weight's gradient. */
+void network_words_run(struct network *network, const struct network_judge *judge, bool learns);
 
 #endif

@@ -1,7 +1,4 @@
-#include "learn/train/network/network_words.h"
-
-#include "learn/train/network/network_linear.h"
-#include "learn/train/network/network_memory.h"
+#include "learn/train/network/network_state.h"
 
 enum { PIECE_NUMBERS = 1 << 22, PIECE_ROWS = 64 }; /* at most so many logits, or so many rows */
 

@@ -85,7 +85,7 @@ struct parameters {
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
                               enum family_head head, struct err *err);
 /* The same for an encoder and the decoder that reads its states. Words that both sides share are
- * one tensor. Computed positions are no tensors (network_embed.h). */
+ * one tensor. Computed positions are no tensors (network_embed.c). */
 enum err_code parameters_open_pair(struct parameters *out, const struct spec *source,
                                    const struct spec *target, struct err *err);
 void parameters_close(struct parameters *parameters);

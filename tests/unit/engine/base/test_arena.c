@@ -48,6 +48,22 @@ START_TEST(arena_refuses_products_that_overflow)
 }
 END_TEST
 
+/* One look behind many allocations is enough. */
+START_TEST(arena_remembers_that_one_of_its_allocations_failed)
+{
+    struct arena arena;
+    arena_init(&arena);
+    arena_alloc_array(&arena, 3, 8);
+    ck_assert(!arena.failed);
+    arena_alloc_array(&arena, SIZE_MAX / 2, 3);
+    ck_assert(arena.failed);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 8));
+    ck_assert(arena.failed);
+    arena_deinit(&arena);
+    ck_assert(!arena.failed);
+}
+END_TEST
+
 START_TEST(arena_makes_arrays_of_zeros_from_used_memory)
 {
     struct arena arena;
@@ -159,6 +175,6 @@ END_TEST
 
 SUITE("arena", arena_makes_arrays_of_zeros_from_used_memory, arena_gives_arrays_of_nothing,
       arena_returns_aligned_memory_of_every_size, arena_allocations_do_not_overlap,
-      arena_refuses_products_that_overflow, arena_formats_text,
-      arena_fills_a_block_and_goes_on_with_it_behind_a_large_piece,
+      arena_refuses_products_that_overflow, arena_remembers_that_one_of_its_allocations_failed,
+      arena_formats_text, arena_fills_a_block_and_goes_on_with_it_behind_a_large_piece,
       arena_counts_its_bytes_in_whole_lines, arena_copies_end_with_a_nul_and_are_bounded)

@@ -276,14 +276,17 @@ END_TEST
 START_TEST(strangeness_is_what_the_model_says_of_each_usable_input)
 {
     size_t count = 99;
+    struct arena arena;
+    arena_init(&arena);
     open_deciding();
-    float *scores = strangeness_scores(assessment.model, &assessment.evaluation, &count, &err);
+    float *scores =
+        strangeness_scores(assessment.model, &assessment.evaluation, &arena, &count, &err);
     ck_assert_uint_eq(count, INPUTS - 1);
     for (size_t i = 0, at = 0; i < INPUTS; i++)
         if (i != LOST)
             ck_assert(scores[at++] == judge(i).ood_score);
     ck_assert(scores[0] != scores[1]);
-    free(scores);
+    arena_deinit(&arena);
     close_all();
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* trainer.h with --task seq2seq: whole runs of committed checkpoints to a directory that writes the
  * texts that it has learnt. */
 #include "engine/base/file.h"
-#include "learn/train/loop/judge_texts.h"
+#include "learn/train/loop/judge.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 #include "tests/support/writing_model.h"

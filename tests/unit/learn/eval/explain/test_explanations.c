@@ -157,7 +157,7 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
             struct arena arena;
             float logits[LABELS];
             arena_init(&arena);
-            ck_assert(!evaluation_prepare(made.model, &made.dataset, explained->item,
+            ck_assert(!evaluation_prepare(made.model, &made.dataset, explained->item, NULL,
                                           &(struct pictures){0}, &arena, &input, &err) &&
                       !engine_capture(made.model, &input, &how, &arena, &err) &&
                       !engine_session_open(&session, made.model, 32, 1, &err));

@@ -147,8 +147,8 @@ static void open_replay(struct replay *replay, const struct explanations_exhibit
     *replay = (struct replay){0};
     arena_init(&replay->arena);
     FINE(probe_open(&replay->probe, made.model, 1, &err));
-    FINE(evaluation_prepare(made.model, &made.dataset, item, &(struct pictures){0}, &replay->arena,
-                            &replay->input, &err));
+    FINE(evaluation_prepare(made.model, &made.dataset, item, NULL, &(struct pictures){0},
+                            &replay->arena, &replay->input, &err));
     FINE(perturbation_open(&replay->parts, &replay->input, info->patch_size,
                            extent_square(info->image_height), made.fill, &replay->arena, &err));
     FINE(probe_take(&replay->probe, &replay->parts, exhibit->explained->winner, &err));

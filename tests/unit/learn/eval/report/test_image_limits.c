@@ -96,7 +96,7 @@ START_TEST(evaluations_read_images_within_the_limits)
     train_fixture_learn(&f);
     arena_init(&arena);
     ck_assert(!engine_open(&model, f.first.path, &(struct engine_options){0}, &err));
-    evaluation_prepare(model, &dataset, 0, &(struct pictures){0}, &arena, &input, &err);
+    evaluation_prepare(model, &dataset, 0, NULL, &(struct pictures){0}, &arena, &input, &err);
     expect(ERR_UNUSABLE, pixels);
     engine_close(model);
     arena_deinit(&arena);

@@ -2,7 +2,7 @@
  * texts that are right by a known chance, and attnd.json as it is written. */
 #include "engine/base/rng.h"
 #include "engine/model/decoder/pair_spec.h"
-#include "learn/eval/texts/text_confidence.h"
+#include "learn/eval/texts/writing_assessment.h"
 #include "tests/support/suite.h"
 #include "tests/support/writing_model.h"
 

@@ -1,7 +1,7 @@
 /* Measures of written texts: figures of sacrebleu 2.6 (tests/reference/compare_text_scores.py holds
  * 2000 random sets beside it), edits counted by hand, and intervals. */
 #include "learn/eval/texts/bleu_tokens.h"
-#include "learn/eval/texts/text_scores.h"
+#include "learn/eval/texts/writing_assessment.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

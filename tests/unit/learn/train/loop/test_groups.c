@@ -1,4 +1,4 @@
-#include "learn/train/loop/groups.h"
+#include "learn/train/loop/corpus.h"
 
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

@@ -1,5 +1,5 @@
-/* labels.h: the names that data give, in which order, and which of them an input has. */
-#include "learn/train/loop/labels.h"
+/* labels.c: the names that data give, in which order, and which of them an input has. */
+#include "learn/train/loop/corpus.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* numbers.h: the scale of what a regression learns, by hand, and numbers that cannot be learnt. */
-#include "learn/train/loop/numbers.h"
+/* numbers.c: the scale of what a regression learns, by hand, and numbers that cannot be learnt. */
+#include "learn/train/loop/corpus.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

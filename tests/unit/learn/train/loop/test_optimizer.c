@@ -1,5 +1,5 @@
-/* optimizer.h over the parameters of a tiny BERT: parameters that decay, rest or are slower. */
-#include "learn/train/loop/optimizer.h"
+/* optimizer.c over the parameters of a tiny BERT: parameters that decay, rest or are slower. */
+#include "learn/train/loop/learner.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 

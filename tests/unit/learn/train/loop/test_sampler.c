@@ -1,6 +1,6 @@
-/* sampler.h: which inputs an epoch shows. Orders are a function of seed and epoch for ever: a run
+/* sampler.c: which inputs an epoch shows. Orders are a function of seed and epoch for ever: a run
  * that an earlier build began goes on with the same inputs. */
-#include "learn/train/loop/sampler.h"
+#include "learn/train/loop/run.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* teachers.h: several teach the mean of their softened distributions, whatever their kinds, and one
+/* teachers.c: several teach the mean of their softened distributions, whatever their kinds, and one
  * alone is passed on untouched. A checkpoint's logits are for the learner's very inputs, in the
  * learner's order of labels; some checkpoints are refused. */
 #include "learn/train/checkpoint/export.h"

@@ -6,7 +6,6 @@
 #include "learn/train/network/network_state.h"
 
 #include "engine/base/rng.h"
-#include "learn/train/network/network_rows.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* Local attention in training, cut into blocks of queries, against the same head as a whole with a
  * bias that masks what is beyond the reach: results, dropout, regulariser and gradients. */
-#include "learn/train/network/network_local.h"
+#include "learn/train/network/network_state.h"
 
 #include "engine/model/bias/reach.h"
 #include "tests/support/numbers.h"

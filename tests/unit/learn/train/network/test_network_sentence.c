@@ -1,6 +1,6 @@
-/* network_sentence.h alone: the gradient of each pooling against differences of sentence_pool,
+/* network_sentence.c alone: the gradient of each pooling against differences of sentence_pool,
  * which is exact, since all of them are linear between kinks. */
-#include "learn/train/network/network_sentence.h"
+#include "learn/train/network/network_state.h"
 
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
