@@ -1,5 +1,4 @@
 /* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
-#include "engine/base/utf8.h"
 #include "engine/content/document.h"
 #include "engine/engine_rules.h"
 #include "engine/prepare/pipeline.h"
@@ -255,7 +254,6 @@ static enum err_code prepare_question(const struct engine_model *model,
                                       struct engine_input *out, struct err *err)
 {
     const struct question_asked asked = asked_of(source);
-    size_t offset;
     if (asked.question == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "question: it is missing: the model answers a question from a text");
@@ -264,10 +262,10 @@ static enum err_code prepare_question(const struct engine_model *model,
                        EXTRACTION_TOP_MAX);
     if (source->reading.long_text == LONG_TEXT_TRUNCATE)
         return err_set(err, ERR_UNUSABLE, "long_text: a question is always asked of all the text");
-    if (!source->is_utf8 && !utf8_valid(asked.text, asked.len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
-    if (!source->is_utf8 && !utf8_valid(asked.question, asked.question_len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the question", offset);
+    if (!source->is_utf8 &&
+        (err_check_utf8(err, asked.text, asked.len, "the text") ||
+         err_check_utf8(err, asked.question, asked.question_len, "the question")))
+        return err->code;
     if (check_text(asked.text, asked.len, err) ||
         check_text(asked.question, asked.question_len, err))
         return err->code;

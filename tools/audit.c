@@ -46,8 +46,8 @@ static enum err_code add_place(const struct cli_option *option, void *target, co
     .help = "The key that the log was written with (audit_key_file of attnd)."
 #define TYPE                                                                                       \
     .name = "type", FIELD(type),                                                                   \
-    .choices = "prediction|feedback|feedback_removed|reload|rollout|fit|start|stop|begin|lost|"    \
-               "expired",                                                                          \
+    .choices = "prediction|repeat|feedback|feedback_removed|reload|rollout|fit|start|stop|begin|"  \
+               "lost|expired",                                                                     \
     .help = "Only lines of this type."
 #define ID .name = "id", FIELD(id), .value = "ID", .help = "Only lines with this id."
 #define MODEL .name = "model", FIELD(model), .value = "NAME", .help = "Only lines of this model."
@@ -83,7 +83,7 @@ static const struct cli verify_cli = {
         "those that attnd_audit_sequence and attnd_audit_head, or attnd's own log, have told. A\n"
         "log with a key can be written anew only with the key: verify tells the line from which\n"
         "on it has one, and fails if the log goes on without it.",
-    .examples = "  attnd-audit verify /var/lib/attnd/audit --key-file audit.key",
+    .examples = "  attnd-audit verify /var/log/attnd --key-file audit.key",
     .options = verify_options,
     .option_count = COUNT(verify_options),
     .positional = add_place,
@@ -92,7 +92,7 @@ static const struct cli show_cli = {
     .program = "attnd-audit",
     .usage = "attnd-audit show DIR|FILE... [OPTION]...",
     .summary = "Prints the lines of an audit log for people, one a line.",
-    .examples = "  attnd-audit show /var/lib/attnd/audit --model wafer-vit",
+    .examples = "  attnd-audit show /var/log/attnd --model wafer-vit",
     .options = show_options,
     .option_count = COUNT(show_options),
     .positional = add_place,
@@ -101,7 +101,7 @@ static const struct cli export_cli = {
     .program = "attnd-audit",
     .usage = "attnd-audit export DIR|FILE... [OPTION]...",
     .summary = "Prints the lines of an audit log for programs.",
-    .examples = "  attnd-audit export /var/lib/attnd/audit > audit.jsonl",
+    .examples = "  attnd-audit export /var/log/attnd > audit.jsonl",
     .options = export_options,
     .option_count = COUNT(export_options),
     .positional = add_place,
@@ -192,7 +192,7 @@ static void print_member(const struct json_t *line, const char *name)
 
 static void show_line(const struct json_t *line)
 {
-    static const char *const before[] = {"action", "id", "model", "version", "label"};
+    static const char *const before[] = {"action", "id", "model", "version", "label", "output"};
     static const char *const behind[] = {"decision", "reason", "failed", "attnd", "chain"};
     const char *time = text_of(line, "time"), *type = text_of(line, "type");
     printf("%s  %-10s", time != NULL ? time : "", type != NULL ? type : "");
@@ -216,6 +216,7 @@ static const char *const columns[] = {"seq",     "time",  "type",     "id",     
                                       "label",   "score", "decision", "ood_score"};
 static const char *const contexts[] = {"lot",  "wafer",   "die_x",  "die_y",
                                        "tool", "chamber", "recipe", "step"};
+static const char *const last_columns[] = {"output", "action", "reason", "key"};
 
 /* RFC 4180; a cell that a spreadsheet would compute gets a quote before it. */
 static void print_cell(const char *text)
@@ -250,6 +251,8 @@ static void print_header(void)
         printf("%s%s", i > 0 ? "," : "", columns[i]);
     for (size_t i = 0; i < COUNT(contexts); i++)
         printf(",%s", contexts[i]);
+    for (size_t i = 0; i < COUNT(last_columns); i++)
+        printf(",%s", last_columns[i]);
     putchar('\n');
 }
 
@@ -266,6 +269,10 @@ static void export_row(const struct json_t *line)
         putchar(',');
         if (context != NULL)
             print_value(context, contexts[i]);
+    }
+    for (size_t i = 0; i < COUNT(last_columns); i++) {
+        putchar(',');
+        print_value(line, last_columns[i]);
     }
     putchar('\n');
 }

@@ -75,6 +75,17 @@ enum err_code err_no_memory(struct err *err, size_t bytes)
     return err_set(err, ERR_NO_MEMORY, "out of memory (%zu bytes were needed)", bytes);
 }
 
+enum err_code err_check_utf8(struct err *err, const char *text, size_t len, const char *what)
+{
+    size_t offset;
+    if (utf8_valid(text, len, &offset))
+        return ERR_OK;
+    return err_set(
+        err, ERR_UNUSABLE,
+        "invalid UTF-8 at byte %zu of %s (iconv -f windows-1252 -t UTF-8 converts a file)", offset,
+        what);
+}
+
 enum err_code err_no_thread(struct err *err, int failure)
 {
     return err_set(err, err_code_of_errno(failure), "cannot start a thread: %s", strerror(failure));

@@ -63,6 +63,10 @@ enum err_code err_prefix(struct err *err, const char *format, ...)
 /* Shorthand for a failed allocation of `bytes`. */
 enum err_code err_no_memory(struct err *err, size_t bytes);
 
+/* ERR_UNUSABLE for text[0..len) of a user that utf8_valid refuses: tells the byte, `what` it is a
+ * byte of, and how a file in the charset of Windows becomes UTF-8 (spreadsheets write that). */
+enum err_code err_check_utf8(struct err *err, const char *text, size_t len, const char *what);
+
 /* Shorthand for a thread that pthread_create could not start: `failure` is its result. */
 enum err_code err_no_thread(struct err *err, int failure);
 

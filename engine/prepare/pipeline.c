@@ -1,6 +1,5 @@
 #include "engine/prepare/pipeline.h"
 
-#include "engine/base/utf8.h"
 #include "engine/prepare/views.h"
 #include "engine/vision/image.h"
 
@@ -163,11 +162,9 @@ static enum err_code encode_pair(const struct pipeline *pipeline, unsigned limit
                                  const struct pipeline_text *text, struct interrupt *interrupt,
                                  struct arena *arena, struct encoding *out, struct err *err)
 {
-    size_t offset;
-    if (!text->is_utf8 && !utf8_valid(text->bytes, text->len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
-    if (!text->is_utf8 && !utf8_valid(text->pair, text->pair_len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the second text", offset);
+    if (!text->is_utf8 && (err_check_utf8(err, text->bytes, text->len, "the text") ||
+                           err_check_utf8(err, text->pair, text->pair_len, "the second text")))
+        return err->code;
     if (!pipeline_reads_pairs(pipeline))
         return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
     return tokenizer_encode_pair(pipeline->tokenizer, limit, text->bytes, text->len, text->pair,

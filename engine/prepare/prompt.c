@@ -44,14 +44,13 @@ enum err_code prompt_add(struct pipeline_text *text, unsigned *skipped,
     const struct sentence_modules *modules = pipeline->spec->sentence;
     const char *prompt = sentence_prompt_find(&modules->options, name);
     struct encoding alone;
-    size_t offset;
     *skipped = 0;
     if (prompt == NULL)
         return refuse(&modules->options, name, err);
     if (text->pair_len > 0)
         return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
-    if (!text->is_utf8 && !utf8_valid(text->bytes, text->len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
+    if (!text->is_utf8 && err_check_utf8(err, text->bytes, text->len, "the text"))
+        return err->code;
     const size_t len = strlen(prompt);
     char *joined = arena_alloc(arena, len + text->len + 1);
     if (joined == NULL)

@@ -190,9 +190,8 @@ enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit
                                size_t len, struct interrupt *interrupt, struct arena *arena,
                                struct encoding *out, struct err *err)
 {
-    size_t offset;
-    if (len < UINT32_MAX && !utf8_valid(text, len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
+    if (len < UINT32_MAX && err_check_utf8(err, text, len, "the text"))
+        return err->code;
     return tokenizer_encode_utf8(tokenizer, limit, text, len, interrupt, arena, out, err);
 }
 

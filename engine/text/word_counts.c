@@ -141,9 +141,8 @@ enum err_code word_counts_add(struct word_counts *words, const char *text, size_
     struct normalizer normalizer;
     struct word word = {.characters = 0};
     struct arena arena;
-    size_t offset;
-    if (!utf8_valid(text, len, &offset))
-        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
+    if (err_check_utf8(err, text, len, "the text"))
+        return err->code;
     arena_init(&arena);
     normalizer_init(&normalizer, words->flags, text, len, 0, &arena);
     for (struct normalized next; normalizer_next(&normalizer, &next, err);)

@@ -5,7 +5,6 @@
 #include "learn/data/dataset.h"
 
 #include "engine/base/file.h"
-#include "engine/base/utf8.h"
 #include "engine/content/text_file.h"
 #include "learn/data/dataset_form.h"
 
@@ -74,12 +73,13 @@ static enum err_code check_record(const struct dataset *dataset,
             return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
         if (memchr(record->label, '\0', record->label_len) != NULL)
             return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
-        if (!utf8_is_valid(record->label, record->label_len))
-            return err_set(err, ERR_UNUSABLE, "line %zu: the label is not UTF-8", line);
+        if (err_check_utf8(err, record->label, record->label_len, "the label"))
+            return err_prefix(err, "line %zu: ", line);
     }
-    if (record->id_len > 0 && (memchr(record->id, '\0', record->id_len) != NULL ||
-                               !utf8_is_valid(record->id, record->id_len)))
-        return err_set(err, ERR_UNUSABLE, "line %zu: the id is not UTF-8, or contains a NUL", line);
+    if (record->id_len > 0 && memchr(record->id, '\0', record->id_len) != NULL)
+        return err_set(err, ERR_UNUSABLE, "line %zu: the id contains a NUL character", line);
+    if (record->id_len > 0 && err_check_utf8(err, record->id, record->id_len, "the id"))
+        return err_prefix(err, "line %zu: ", line);
     if (dataset->kind == ENGINE_TEXT)
         return ERR_OK;
     if (record->input_len == 0 || memchr(record->input, '\0', record->input_len) != NULL)
@@ -149,9 +149,9 @@ static enum err_code choose_reader(reader *out, const char *path,
            : text_file_ends(path, ".txt") || text_file_ends(path, ".log")      ? dataset_text_read
                                                                                : NULL;
     if (options->reads_targets && (*out == dataset_folder_read || *out == dataset_text_read))
-        return err_set(
-            err, ERR_UNUSABLE,
-            "texts to write are read of a list, a file .jsonl, .ndjson or .csv (or these .gz)");
+        return err_set(err, ERR_UNUSABLE,
+                       "texts to write are read of a list, a file .jsonl, .ndjson or .csv (or "
+                       "these .gz): each input has `target`, and `text` or `image`");
     if (options->reads_spans && *out != dataset_jsonl_read)
         return err_set(
             err, ERR_UNUSABLE,

@@ -163,7 +163,8 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
     struct json_t *object;
     double version;
     size_t part_len;
-    if (doc_parse(&object, bytes, len, &line_limits, err))
+    if (err_check_utf8(err, bytes, len, "the line") ||
+        doc_parse(&object, bytes, len, &line_limits, err))
         return err->code;
     const char *part = doc_text(doc_member(object, "part"), &part_len);
     const bool is_learnt = part != NULL && strcmp(part, "train") == 0;

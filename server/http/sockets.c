@@ -53,8 +53,8 @@ enum err_code sockets_listen(int *out, const char *address, unsigned port, struc
     if (*out < 0)
         return errno == EADDRNOTAVAIL
                    ? err_set(err, ERR_IO, "listen: %s is no address of this machine", address)
-                   : err_set(err, ERR_IO, "listen: port %u cannot be bound: %s", port,
-                             strerror(errno));
+                   : err_set(err, ERR_IO, "listen: port %u cannot be bound: %s%s", port,
+                             strerror(errno), errno == EADDRINUSE ? "; choose another port" : "");
     return ERR_OK;
 }
 

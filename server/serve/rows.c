@@ -101,8 +101,9 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
     };
     if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
-                       "the model %s %s: its task is another (GET /models)", row->model->name,
-                       lacks[call->wish]);
+                       "%sthe model %s %s: its task is another (GET /models)",
+                       call->model == NULL ? "no model is named, and none here can do it: " : "",
+                       row->model->name, lacks[call->wish]);
     if (call->stream && info->task != ENGINE_GENERATE)
         return err_set(&row->err, ERR_UNUSABLE,
                        "stream: the model %s writes no texts: its answer is one part",

@@ -117,7 +117,8 @@ static enum err_code parse_json(const struct record *record, bool is_image, bool
                                 struct arena *arena, struct record_input *out, struct err *err)
 {
     struct json_t *object;
-    if (doc_parse(&object, record->bytes, record->len, &json_limits, err))
+    if (err_check_utf8(err, record->bytes, record->len, "the line") ||
+        doc_parse(&object, record->bytes, record->len, &json_limits, err))
         return err->code;
     if (strcmp(doc_type_name(object), "an object") != 0)
         err_set(err, ERR_UNUSABLE, "expected an object, found %s", doc_type_name(object));

@@ -248,8 +248,9 @@ START_TEST(a_model_of_answers_refuses_what_it_cannot_obey)
     expect_refused(
         &f, text_source_with("a", QUESTION("a", .top = 1), .reading.long_text = LONG_TEXT_TRUNCATE),
         "long_text: a question is always asked of all the text");
-    expect_refused(&f, text_source_with("a", QUESTION("\xFF", .top = 1)),
-                   "invalid UTF-8 at byte 0 of the question");
+    expect_refused(
+        &f, text_source_with("a", QUESTION("\xFF", .top = 1)),
+        "invalid UTF-8 at byte 0 of the question (iconv -f windows-1252 -t UTF-8 converts a file)");
     drop(&f);
 }
 END_TEST

@@ -195,7 +195,9 @@ START_TEST(an_embedding_model_refuses_what_it_cannot_obey)
                    "the model reads one text, not a pair");
     expect_refused(&f, text_source_with("a", .reading.long_text = LONG_TEXT_WINDOWS),
                    "long_text: a text has one vector, without windows: send its parts");
-    expect_refused(&f, text_source_with("\xFF"), "invalid UTF-8 at byte 0 of the text");
+    expect_refused(
+        &f, text_source_with("\xFF"),
+        "invalid UTF-8 at byte 0 of the text (iconv -f windows-1252 -t UTF-8 converts a file)");
     f.err = (struct err){0};
     ck_assert(!engine_prepare(f.model, text_source_with("a"), NULL, &f.arena, &input, &f.err));
     ck_assert_int_eq(

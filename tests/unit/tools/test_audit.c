@@ -1,4 +1,5 @@
 /* attnd-audit as a program, on logs that the audit log itself writes. */
+#include "engine/base/file.h"
 #include "server/audit/audit.h"
 #include "server/audit/audit_files.h"
 #include "tests/support/server_process.h"
@@ -301,8 +302,8 @@ START_TEST(lines_are_shown_and_exported_as_asked_for)
     RUN("export", dir.path, "--type", "reload");
     ck_assert_int_eq(strncmp(outcome.out, "{\"seq\":4,", 9), 0);
     RUN("export", dir.path, "--format", "csv", "--type", "prediction");
-    expect(0, ",prediction,one,0,,,wafers,,,Donut,0.5,auto,,\"A,1\",,3,,,,,\n", "");
-    expect(0, ",prediction,\"'=two\",0,,,logs,,,scan,0.25,review,,,,,,,,,\n", "");
+    expect(0, ",prediction,one,0,,,wafers,,,Donut,0.5,auto,,\"A,1\",,3,,,,,,,,,\n", "");
+    expect(0, ",prediction,\"'=two\",0,,,logs,,,scan,0.25,review,,,,,,,,,,,,,\n", "");
     expect(0, "seq,time,type,id,", "");
     tempdir_close(&dir);
 }
@@ -327,8 +328,59 @@ START_TEST(the_action_of_a_roll_out_and_of_a_fit_is_shown)
     RUN("show", dir.path, "--type", "fit");
     expect(0, "  fit        requested m 3\n", "");
     RUN("show", "--help");
-    expect(0, "prediction|feedback|feedback_removed|reload|rollout|fit|", "");
+    expect(0, "prediction|repeat|feedback|feedback_removed|reload|rollout|fit|", "");
     tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(a_written_text_and_who_asked_are_shown_and_exported)
+{
+    static const char *const told[] = {
+        "\"type\":\"prediction\",\"id\":\"a\",\"index\":0,\"key\":\"mes\",\"model\":\"ids\","
+        "\"version\":\"3\",\"output\":\"=Q1P888-13-B4\",\"decision\":\"auto\"",
+        "\"type\":\"rollout\",\"action\":\"promote\",\"model\":\"ids\",\"version\":\"4\","
+        "\"reason\":\"better\",\"key\":\"boss\""};
+    const struct audit_options options = {.dir = dir.path, .rotate_bytes = 1 << 20};
+    struct audit *audit;
+    struct err err = {0};
+    tempdir_open(&dir);
+    ck_assert_int_eq(audit_open(&audit, &options, &err), ERR_OK);
+    for (size_t i = 0; i < 2; i++)
+        audit_append(audit, &(struct audit_members){told[i], strlen(told[i])}, 1, &err);
+    audit_close(audit);
+    RUN("show", dir.path, "--id", "a");
+    expect(0, "  prediction a ids 3 =Q1P888-13-B4 auto\n", "");
+    RUN("export", dir.path, "--format", "csv");
+    expect(0, ",recipe,step,output,action,reason,key\n", "");
+    expect(0, ",ids,3,,,,auto,,,,,,,,,,\"'=Q1P888-13-B4\",,,mes\n", "");
+    expect(0, ",rollout,,,,,ids,4,,,,,,,,,,,,,,,promote,better,boss\n", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(every_type_that_the_documents_tell_can_be_chosen)
+{
+    char *text, *rest = NULL;
+    size_t len, types = 0;
+    struct err err = {0};
+    ck_assert_int_eq(file_read(&text, &len, "docs/audit.md", 1 << 20, &err), ERR_OK);
+    char *table = strstr(text, "| `type` | members |");
+    ck_assert_ptr_nonnull(table);
+    write_log((struct audit_key){0}, 1 << 20);
+    strtok_r(table, "\n", &rest); /* the head of the table */
+    for (char *row; (row = strtok_r(NULL, "\n", &rest)) != NULL && *row == '|';) {
+        row[1 + strcspn(row + 1, "|")] = '\0'; /* the first cell */
+        for (char *name = row; (name = strchr(name, '`')) != NULL; types++) {
+            char *end = strchr(++name, '`');
+            *end = '\0';
+            RUN("show", dir.path, "--type", name);
+            ck_assert_msg(outcome.code == 0, "--type %s: %s", name, outcome.errors);
+            name = end + 1;
+        }
+    }
+    ck_assert_uint_ge(types, 12);
+    tempdir_close(&dir);
+    free(text);
 }
 END_TEST
 
@@ -344,7 +396,7 @@ START_TEST(audit_program_refuses_wrong_calls)
         {"verify", "tests/data/json", "there is no file of an audit log in it", 2},
         {"verify", "README.md", "README.md:1: this is not the first line of an audit log", 1},
         {"show", "--tpye=x", "did you mean", 2},
-        {"show", "--type=nonsense", "--type: must be one of prediction|feedback|", 2},
+        {"show", "--type=nonsense", "--type: must be one of prediction|repeat|", 2},
         {"export", "--type=Prediction", "--type: ", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -364,4 +416,6 @@ SUITE("attnd_audit", a_log_that_is_whole_verifies_as_a_directory_and_as_files,
       audit_verify_with_a_key_proves_the_last_line,
       audit_verify_refuses_a_key_for_a_log_without_one, a_log_of_format_1_verifies_and_goes_on,
       a_log_with_a_key_needs_that_key, lines_are_shown_and_exported_as_asked_for,
-      the_action_of_a_roll_out_and_of_a_fit_is_shown, audit_program_refuses_wrong_calls)
+      the_action_of_a_roll_out_and_of_a_fit_is_shown,
+      a_written_text_and_who_asked_are_shown_and_exported,
+      every_type_that_the_documents_tell_can_be_chosen, audit_program_refuses_wrong_calls)

@@ -106,7 +106,8 @@ START_TEST(vocab_names_a_text_that_is_not_utf8_and_goes_on)
     snprintf(path, sizeof path, "%s/a.txt", data.path);
     RUN(&outcome, "build", "--data", path, "--size", "300", "--out", dir.path);
     expect(&outcome, 0, "from 1 texts",
-           "a.txt: line 2: invalid UTF-8 at byte 1 of the text; it is left out");
+           "a.txt: line 2: invalid UTF-8 at byte 1 of the text (iconv -f windows-1252 -t UTF-8 "
+           "converts a file); it is left out");
     tempdir_write(&data, "a.txt", "b\xFF\n", 3);
     RUN(&outcome, "build", "--data", path, "--size", "300", "--out", dir.path);
     expect(&outcome, 1, "", "none of the 1 texts can be used");

@@ -114,7 +114,18 @@ START_TEST(err_code_of_errno_tells_no_memory_from_the_rest)
 }
 END_TEST
 
-SUITE("err", err_code_of_errno_tells_no_memory_from_the_rest,
+START_TEST(err_check_utf8_says_where_and_how_to_convert)
+{
+    struct err err = {0};
+    ck_assert_int_eq(err_check_utf8(&err, "K\xC3\xBChl", 6, "the label"), ERR_OK);
+    ck_assert_int_eq(err_check_utf8(&err, "K\xFChl", 4, "the label"), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "invalid UTF-8 at byte 1 of the label (iconv -f windows-1252 -t "
+                               "UTF-8 converts a file)");
+}
+END_TEST
+
+SUITE("err", err_check_utf8_says_where_and_how_to_convert,
+      err_code_of_errno_tells_no_memory_from_the_rest,
       err_text_is_utf8_when_a_precision_cuts_a_character, err_text_is_utf8_whatever_a_path_holds,
       err_text_too_long_ends_with_a_whole_character, err_keeps_the_text_of_its_first_writer,
       err_codes_have_names_of_their_own, err_text_ends_with_a_whole_character_of_any_length,

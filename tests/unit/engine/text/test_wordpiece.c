@@ -122,9 +122,15 @@ START_TEST(wordpiece_refuses_invalid_utf8_even_behind_the_limit)
     struct err err = {0};
     struct tokenizer *t;
     ck_assert(!fixture_try(&t, vocab, NULL, NULL, 3, &err));
-    check_invalid(t, "\xFF", 1, "invalid UTF-8 at byte 0 of the text");
-    check_invalid(t, "a a a a a \xC3", 11, "invalid UTF-8 at byte 10 of the text");
-    check_invalid(t, "a\xED\xA0\x80", 4, "invalid UTF-8 at byte 1 of the text");
+    check_invalid(
+        t, "\xFF", 1,
+        "invalid UTF-8 at byte 0 of the text (iconv -f windows-1252 -t UTF-8 converts a file)");
+    check_invalid(
+        t, "a a a a a \xC3", 11,
+        "invalid UTF-8 at byte 10 of the text (iconv -f windows-1252 -t UTF-8 converts a file)");
+    check_invalid(
+        t, "a\xED\xA0\x80", 4,
+        "invalid UTF-8 at byte 1 of the text (iconv -f windows-1252 -t UTF-8 converts a file)");
     tokenizer_close(t);
 }
 END_TEST

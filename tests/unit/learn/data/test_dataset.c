@@ -224,7 +224,9 @@ START_TEST(dataset_names_the_line_of_a_bad_jsonl_record)
         {"\"text\"", "expected an object, found a string", ERR_UNUSABLE},
         {"{\"text\": \"a\", \"label\"", "JSON ends too early at byte 21", ERR_MALFORMED},
         {"{} {}", "more bytes after the JSON value at byte 4", ERR_MALFORMED},
-        {"{\"text\": \"\xFF\"}", "invalid UTF-8 at byte 10", ERR_UNUSABLE},
+        {"{\"text\": \"\xFF\"}",
+         "invalid UTF-8 at byte 10 of the line (iconv -f windows-1252 -t UTF-8 converts a file)",
+         ERR_UNUSABLE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char bytes[256], text[256];
@@ -290,7 +292,9 @@ START_TEST(dataset_names_the_line_of_a_bad_csv_record)
     expect_error("a.csv", "text,label\na,b,c\n", ERR_MALFORMED,
                  ": line 2: 3 fields, but the header has 2");
     expect_error("a.csv", "text,label\na,\n", ERR_UNUSABLE, ": line 2: the label is empty");
-    expect_error("a.csv", "text,label\na,\xFF\n", ERR_UNUSABLE, ": line 2: the label is not UTF-8");
+    expect_error("a.csv", "text,label\na,\xFF\n", ERR_UNUSABLE,
+                 ": line 2: invalid UTF-8 at byte 0 of the label (iconv -f windows-1252 -t UTF-8 "
+                 "converts a file)");
     expect_error("a.csv", "text,label\n\"a,x\n", ERR_MALFORMED,
                  ": line 2: a quoted field is never closed");
 }

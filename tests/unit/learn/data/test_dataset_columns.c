@@ -102,14 +102,16 @@ START_TEST(ids_are_read_if_asked_for)
         {"a.csv", "text,label,id\na,x,die-7\n", "die-7", ""},
         {"a.csv", "text,label,id\na,x,\n", NULL, ""},
         {"a.csv", "text,label\na,x\n", NULL, ""},
-        {"a.csv", "text,label,id\na,x,\xFF\n", NULL, "line 2: the id is not UTF-8"},
+        {"a.csv", "text,label,id\na,x,\xFF\n", NULL,
+         "line 2: invalid UTF-8 at byte 0 of the id (iconv -f windows-1252 -t UTF-8 converts a "
+         "file)"},
         {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": \"die-7\"}\n", "die-7", ""},
         {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": 42}\n", "42", ""},
         {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": null}\n", NULL, ""},
         {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": []}\n", NULL,
          "line 1: member 'id': expected a string, found an array"},
         {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": \"a\\u0000\"}\n", NULL,
-         "line 1: the id is not UTF-8, or contains a NUL"},
+         "line 1: the id contains a NUL character"},
     };
     struct dataset dataset;
     tempdir_open(&dir);

@@ -74,7 +74,8 @@ START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
         {"a.csv", "text,label\na,x\nb,\n", &texts, 1, 0, ERR_UNUSABLE,
          "line 3: the label is empty"},
         {"a.csv", "text,label\na,x\nb,\xFF\n", &texts, 1, 0, ERR_UNUSABLE,
-         "line 3: the label is not UTF-8"},
+         "line 3: invalid UTF-8 at byte 0 of the label (iconv -f windows-1252 -t UTF-8 converts a "
+         "file)"},
         {"a.csv", "text,label\na,x\nb,y\0\n", &texts, 1, 19, ERR_UNUSABLE,
          "line 3: the label contains a NUL character"},
         {"a.csv", "text,label\na,x\nb\n", &texts, 1, 0, ERR_MALFORMED,

@@ -68,8 +68,12 @@ START_TEST(lists_without_targets_are_refused)
         {"a.jsonl", "{\"text\":\"x\",\"target\":[\"y\"]}\n", "expected a string, found an array"},
         {"a.jsonl", "{\"text\":\"x\",\"target\":\"a\\u0000b\"}\n", "contains a NUL character"},
         {"a.csv", "text,label\nx,y\n", "line 1: no column is named 'target'"},
-        {"a.csv", "text,target\nx,\xFF\n", "line 2: the label is not UTF-8"},
-        {"a.txt", "x\n", "texts to write are read of a list, a file .jsonl, .ndjson or .csv"},
+        {"a.csv", "text,target\nx,\xFF\n",
+         "line 2: invalid UTF-8 at byte 0 of the label (iconv -f windows-1252 -t UTF-8 converts a "
+         "file)"},
+        {"a.txt", "x\n",
+         "texts to write are read of a list, a file .jsonl, .ndjson or .csv: each input has "
+         "`target`, and `text` or `image`"},
     };
     tempdir_open(&dir);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -338,7 +338,9 @@ START_TEST(samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text)
     snprintf(path, sizeof path, "%s/a.csv", dir.path);
     samples_fixture_open(&fixture, BERT, path);
     ck_assert_ptr_null(samples_problem(fixture.samples, 0));
-    ck_assert_str_eq(samples_problem(fixture.samples, 1), "invalid UTF-8 at byte 0 of the text");
+    ck_assert_str_eq(
+        samples_problem(fixture.samples, 1),
+        "invalid UTF-8 at byte 0 of the text (iconv -f windows-1252 -t UTF-8 converts a file)");
     ck_assert_str_eq(samples_problem(fixture.samples, 2),
                      "the text has no token: it is empty, blank or holds only control characters");
     for (size_t item = 1; item < 3; item++) {

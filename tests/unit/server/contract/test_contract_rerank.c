@@ -156,6 +156,20 @@ START_TEST(rerank_refuses_in_the_form_of_its_clients)
 }
 END_TEST
 
+START_TEST(rerank_tells_a_client_that_names_no_model_that_none_can)
+{
+    server_process_start(&server, (const char *[]){"--model", "classes=tests/data/golden/bert-5",
+                                                   "--uncalibrated", "auto", NULL});
+    expect_problem("/v1/rerank", "{\"query\":\"a\",\"documents\":[\"b\"]}", 422,
+                   "documents[0]: no model is named, and none here can do it: the model classes "
+                   "does not score pairs");
+    expect_problem("/v1/rerank", "{\"query\":\"a\",\"documents\":[\"b\"],\"model\":\"classes\"}",
+                   422, "documents[0]: the model classes does not score pairs");
+    stop();
+}
+END_TEST
+
 SUITE("contract_rerank", rerank_gives_the_order_of_cross_encoders,
       rerank_answers_the_best_ones_and_keeps_the_order_of_equal_ones,
-      rerank_refuses_in_the_form_of_its_clients)
+      rerank_refuses_in_the_form_of_its_clients,
+      rerank_tells_a_client_that_names_no_model_that_none_can)

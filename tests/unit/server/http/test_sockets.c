@@ -100,7 +100,8 @@ START_TEST(sockets_say_why_they_cannot_listen)
     }
     err = (struct err){0};
     ck_assert_int_eq(sockets_listen(&fd, "127.0.0.1", sockets_port(taken), &err), ERR_IO);
-    ck_assert_ptr_nonnull(strstr(err.text, "cannot be bound: Address already in use"));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "cannot be bound: Address already in use; choose another port"));
     ck_assert_int_eq(fd, -1);
     close(taken);
 }

@@ -51,6 +51,13 @@ START_TEST(record_reads_members_of_json)
 }
 END_TEST
 
+START_TEST(record_tells_of_a_line_in_another_charset)
+{
+    refused("{\"text\": \"K\xFChl\"}", ERR_UNUSABLE,
+            "invalid UTF-8 at byte 11 of the line (iconv -f windows-1252 -t UTF-8");
+}
+END_TEST
+
 START_TEST(record_takes_of_text_and_image_what_the_model_reads)
 {
     static const char both[] = "{\"text\": \"a\", \"image\": \"b.png\"}";
@@ -130,6 +137,7 @@ START_TEST(record_that_was_too_long_is_an_error)
 END_TEST
 
 SUITE("record", record_takes_a_line_as_it_is, record_reads_members_of_json,
+      record_tells_of_a_line_in_another_charset,
       record_takes_of_text_and_image_what_the_model_reads, record_says_what_is_wrong_with_json,
       record_finds_columns_and_keeps_ids, record_names_the_columns_that_there_are,
       record_that_was_too_long_is_an_error)
