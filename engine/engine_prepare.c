@@ -408,13 +408,14 @@ static struct engine_need need_of_tags(const struct engine_model *model,
     const unsigned tokens = tokenizer_tokens_max(tokenizer, limit, source->bytes, source->len);
     const unsigned windows = windows_count(&pipeline->windows, tokens - SPECIALS);
     const size_t rows = windows > 1 ? (size_t)windows * tokenizer->limit : tokens;
+    const size_t scratch = spans_scratch_rows(model->stacks[0].spec.pairs.weights, tokens);
     if (source->pair_len > 0)
         return (struct engine_need){0};
     return (struct engine_need){
         .windows = windows > 1 ? windows : 0,
         .kept = tokenizer_encode_bytes(tokenizer, limit, source->bytes, source->len) +
                 windows_bytes(&pipeline->windows, tokens - SPECIALS) + tags_bytes(rows),
-        .answer = (rows + 1) * model->info.row_size * sizeof(float) +
+        .answer = (rows + scratch) * model->info.row_size * sizeof(float) +
                   (tokens + 1) * sizeof(struct span) + 2 * (size_t)ARENA_ALIGNMENT,
         .tokens = (unsigned)rows,
         .spans = tokens};

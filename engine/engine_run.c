@@ -181,6 +181,7 @@ static void take_spans(const struct engine_model *model, const struct engine_inp
     const struct tagged_tokens tokens = {.labels = spec->labels,
                                          .label_count = spec->label_count,
                                          .insides = spec->insides,
+                                         .pairs = spec->pairs.weights,
                                          .temperature = spec->temperature,
                                          .logits = result->rows,
                                          .starts = input->starts,
@@ -477,7 +478,8 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
 {
     if (writes(model))
         return engine_write_room(out, model, input, arena, err);
-    const size_t rows = (size_t)engine_rows(model, input) + 1;
+    const float *pairs = model->stacks[0].spec.pairs.weights;
+    const size_t rows = engine_rows(model, input) + spans_scratch_rows(pairs, input->order_count);
     const size_t size = input->row_size > 0 ? input->row_size : model->info.row_size;
     if (size == 0)
         return ERR_OK;

@@ -2,6 +2,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/decide/argmax.h"
+#include "engine/decide/tag_pairs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,6 +205,41 @@ static void take_path(struct span *out, const struct tagged_tokens *tokens, floa
     }
 }
 
+/* Gives out[i] the label of token i, where pairs of labels have weights: the Viterbi pass. */
+static void take_weighed_path(struct span *out, const struct tagged_tokens *tokens, float *scratch)
+{
+    const unsigned labels = tokens->label_count;
+    float *sums = scratch, *next = scratch + labels;
+    uint8_t *before = (uint8_t *)(next + labels); /* [tokens][labels] the best label before */
+    for (unsigned i = 0; i < tokens->count; i++) {
+        const float *logits = logits_of(tokens, i);
+        const bool is_touching =
+            i > 0 && tokens->starts[tokens->order[i]] == tokens->ends[tokens->order[i - 1]];
+        const float *weights =
+            tokens->pairs + (is_touching ? (size_t)TAG_TOUCHING * labels * labels : 0);
+        for (unsigned k = 0; k < labels; k++, weights += labels) {
+            unsigned best = 0;
+            next[k] = i > 0 ? sums[0] + weights[0] : tokens->insides[k] == k ? -INFINITY : 0;
+            for (unsigned b = 1; b < labels && i > 0; b++)
+                if (sums[b] + weights[b] > next[k]) {
+                    next[k] = sums[b] + weights[b];
+                    best = b;
+                }
+            before[(size_t)i * labels + k] = (uint8_t)best;
+        }
+        float largest = -INFINITY;
+        for (unsigned k = 0; k < labels; k++)
+            largest = fmaxf(largest, next[k] += logits[k]);
+        for (unsigned k = 0; k < labels; k++) /* a long text's sums stay small */
+            sums[k] = next[k] - largest;
+    }
+    unsigned label = tokens->count > 0 ? argmax(sums, labels) : 0;
+    for (unsigned i = tokens->count; i > 0; i--) {
+        out[i - 1].label = label;
+        label = before[(size_t)(i - 1) * labels + label];
+    }
+}
+
 /* ---- spans ---- */
 
 /* Reads the token, or the word, that begins with token *at, and moves *at behind it. */
@@ -250,7 +286,9 @@ unsigned spans_make(struct span *out, const struct tagged_tokens *tokens,
     double sum = 0;
     unsigned count = 0, units = 0;
     const bool is_path = aggregation == AGGREGATION_PATH && tokens->insides != NULL;
-    if (is_path)
+    if (is_path && tokens->pairs != NULL)
+        take_weighed_path(out, tokens, scratch);
+    else if (is_path)
         take_path(out, tokens, scratch);
     for (unsigned i = 0; i < tokens->count;) { /* out[count] is never behind out[i] */
         const struct span unit = read_unit(tokens, &i, aggregation, is_path ? out : NULL, scratch);

@@ -11,7 +11,8 @@
  *
  *     path     tokens get the labels of the largest product of scores among all sequences in which
  *              I-X follows B-X or I-X alone; then they are joined as in simple. So a doubtful token
- *              within a span neither cuts nor renames it.
+ *              within a span neither cuts nor renames it. How often labels follow one another
+ *              is weighed in, if the model tells it (tag_pairs.h).
  *
  * A label "B-X" or "I-X" has the tag X; any other label is a tag that continues. A span grows while
  * the tag is the same and the next label is not B-. Its label is that of its first token behind the
@@ -58,6 +59,7 @@ struct tagged_tokens {
     const char *const *labels; /* [label_count] */
     unsigned label_count;
     const unsigned *insides; /* [label_count] tag_insides, for path; NULL: none */
+    const float *pairs;      /* tag_pairs' weights, for path; NULL: none */
     double temperature;      /* logits are divided by it */
     const float *logits;     /* [tokens][label_count], finite */
     const uint32_t *starts, *ends;
@@ -81,8 +83,14 @@ static inline unsigned tagged_word_end(const bool *continued, const unsigned *or
  * for any other label. NULL: there is no memory. */
 const unsigned *tag_insides(const char *const *labels, unsigned label_count, struct arena *arena);
 
+/* Rows of the scratch that spans_make takes for so many tokens. */
+static inline size_t spans_scratch_rows(const float *pairs, size_t tokens)
+{
+    return pairs == NULL ? 1 : 2 + (tokens + 3) / 4;
+}
+
 /* Writes the spans, at most one for each token, and returns their number. There are less than 2^24
- * tokens. scratch [label_count] is for average and path alone. */
+ * tokens. scratch [spans_scratch_rows][label_count] is for average and path alone. */
 unsigned spans_make(struct span *out, const struct tagged_tokens *tokens,
                     enum aggregation aggregation, float *scratch);
 

@@ -57,6 +57,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "thresholds",
                                         "truncation",
                                         "aggregation",
+                                        "transitions",
                                         "uncalibrated",
                                         "class_codes",
                                         "ood",
@@ -87,8 +88,9 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
     return err_set(
         err, ERR_UNSUPPORTED,
         "$.%s is not supported (supported: version, temperature, grey16, "
-        "target_precision, thresholds, truncation, aggregation, uncalibrated, "
-        "class_codes, ood, reference, long_text, window_stride, window_pooling, views, "
+        "target_precision, thresholds, truncation, aggregation, transitions, "
+        "uncalibrated, class_codes, ood, reference, long_text, window_stride, window_pooling, "
+        "views, "
         "reduction, token_pruning, candidate_labels, hypothesis_template, head, "
         "fitted_prior, class_prior, colours, dtype, agreement, task, pooling, normalize, "
         "ranges)",
@@ -106,6 +108,7 @@ void spec_set_defaults(struct spec *spec)
         spec->hypothesis = CANDIDATES_HYPOTHESIS;
     }
     spec->aggregation = AGGREGATION_SIMPLE;
+    spec->pairs = (struct tag_pairs){0};
     spec->long_text = (struct long_text){0};
     spec->image_reading = image_reading_default;
     spec->token_pruning = (struct token_pruning){0};
@@ -120,6 +123,15 @@ void spec_set_defaults(struct spec *spec)
         spec->policy.ood.method = OOD_NONE;
         spec->long_text.in_windows = spec->head != HEAD_FILL && spec->head != HEAD_SPARSE;
     }
+}
+
+static enum err_code read_transitions(struct spec *spec, const struct json_t *object,
+                                      struct arena *arena, struct err *err)
+{
+    if (spec->head != HEAD_TAGS && doc_member(object, "transitions") != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "$.transitions is for models that tag tokens");
+    return tag_pairs_read(&spec->pairs, object, spec->labels, spec->insides, spec->label_count,
+                          arena, err);
 }
 
 static enum err_code read_aggregation(struct spec *spec, const struct json_t *object,
@@ -350,7 +362,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     if ((spec->sentence != NULL || spec->head == HEAD_FILL) &&
         doc_member(object, "long_text") != NULL)
         return err_set(err, ERR_UNSUPPORTED, "$.long_text: a text is read once, without windows");
-    if (read_aggregation(spec, object, err) || long_text_read(&spec->long_text, object, err) ||
+    if (read_aggregation(spec, object, err) || read_transitions(spec, object, arena, err) ||
+        long_text_read(&spec->long_text, object, err) ||
         image_reading_read(&spec->image_reading, object, err) ||
         precision_record_read(&spec->precisions, object, err) ||
         spec_check_image_reading(spec, err) ||

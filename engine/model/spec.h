@@ -14,6 +14,7 @@
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
 #include "engine/decide/spans.h"
+#include "engine/decide/tag_pairs.h"
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/disentangled.h"
@@ -80,6 +81,7 @@ struct spec {
     const char **labels;
     unsigned label_count;
     const unsigned *insides; /* tags: tag_insides of decide/spans.h; else NULL */
+    struct tag_pairs pairs;  /* tags: attnd.json's transitions */
     enum spec_scores scores;
     const char *hypothesis; /* zero-shot: the sentence with "{}" for a label; else NULL */
     unsigned end_id;        /* encoders of labels: the token that ends a text */

@@ -139,6 +139,7 @@ struct samples_targets {
     unsigned count; /* masked: at least 1, unless every piece of the window is a special token */
     const unsigned *places;
     const int32_t *ids;
+    const bool *touches; /* tags: nothing is between it and the one before */
 };
 
 /* Reads every item. `dir` is the model's, for preprocessor_config.json or the tokenizer's files. An
@@ -190,6 +191,11 @@ enum err_code samples_tagged_input(const struct samples *samples, size_t item,
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out,
                                    struct samples_targets *targets, struct err *err);
+
+/* Adds to counts [TAG_GAPS][tag_count][tag_count], of engine/decide/tag_pairs.h, how often one tag
+ * follows another in a text that was read with tags. */
+void samples_count_tags(const struct samples *samples, size_t item, unsigned tag_count,
+                        double *counts);
 
 /* The same for a model that writes: *read is what its decoder reads, the start and the target's
  * tokens but the last, and *targets are what it should answer to each. */

@@ -18,6 +18,7 @@ struct sample {
     const int32_t *pair; /* [pair_count] likewise of a second text; NULL: there is none */
     unsigned pair_count;
     const int32_t *tags;   /* [piece_count] of tag_set.h; NULL: the texts have none */
+    const bool *touches;   /* [piece_count] likewise: nothing is between it and the one before */
     unsigned misfits;      /* spans that do not begin and end where tokens do */
     const unsigned *lines; /* [line_count] the first piece of each line that has one; ascending */
     unsigned line_count;

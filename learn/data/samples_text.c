@@ -45,8 +45,12 @@ static enum err_code mark(struct samples_loader *loader, const struct dataset_it
                                       .count = out->piece_count,
                                       .is_cut = out->is_cut};
     int32_t *tags = arena_alloc_array(loader->kept, tokens.count, sizeof *tags);
-    if (tags == NULL)
+    bool *touches = arena_alloc_array(loader->kept, tokens.count, sizeof *touches);
+    if (tags == NULL || touches == NULL)
         return err_no_memory(err, tokens.count * sizeof *tags);
+    for (unsigned i = 0; i < tokens.count; i++)
+        touches[i] = i > 0 && tokens.starts[i] == tokens.ends[i - 1];
+    out->touches = touches;
     out->misfits = tag_set_mark(loader->samples->tags, item, &tokens, tags);
     out->tags = tags;
     return ERR_OK;
@@ -391,7 +395,8 @@ enum err_code samples_tagged_input(const struct samples *samples, size_t item,
         return err->code;
     unsigned *places = arena_alloc_array(arena, out->tokens, sizeof *places);
     int32_t *tags = arena_alloc_array(arena, out->tokens, sizeof *tags);
-    if (places == NULL || tags == NULL)
+    bool *touches = arena_alloc_array(arena, out->tokens, sizeof *touches);
+    if (places == NULL || tags == NULL || touches == NULL)
         return err_no_memory(err, out->tokens * sizeof *tags);
     for (unsigned w = 0; w < engine_input_windows(out); w++) {
         const unsigned *own = taken + (out->windows > 0 ? out->window_first[w] : 0);
@@ -401,10 +406,27 @@ enum err_code samples_tagged_input(const struct samples *samples, size_t item,
             if (sample->tags[own[i]] == TAG_NONE)
                 continue;
             places[targets->count] = first + i;
+            touches[targets->count] = sample->touches[own[i]];
             tags[targets->count++] = sample->tags[own[i]];
         }
     }
     targets->places = places;
     targets->ids = tags;
+    targets->touches = touches;
     return ERR_OK;
+}
+
+void samples_count_tags(const struct samples *samples, size_t item, unsigned tag_count,
+                        double *counts)
+{
+    const struct sample *sample = &samples->items[item];
+    int32_t before = TAG_NONE;
+    for (unsigned i = 0; i < sample->piece_count && sample->problem == NULL; i++) {
+        const int32_t tag = sample->tags[i];
+        if (before != TAG_NONE && tag != TAG_NONE) {
+            const size_t gap = sample->touches[i] ? TAG_TOUCHING : TAG_APART;
+            counts[(gap * tag_count + (size_t)before) * tag_count + (size_t)tag]++;
+        }
+        before = tag;
+    }
 }

@@ -265,6 +265,27 @@ static void put_pair(FILE *out, const struct spec *spec)
     fputs("}\n", out);
 }
 
+/* A line for each label before. */
+static void put_transitions(FILE *out, const struct spec *spec)
+{
+    const double *count = spec->pairs.counts;
+    if (count == NULL)
+        return;
+    fputs(",\n \"transitions\": {", out);
+    for (unsigned gap = 0; gap < TAG_GAPS; gap++) {
+        fprintf(out, "%s\n  \"%s\": {", gap > 0 ? "," : "", tag_gap_name((enum tag_gap)gap));
+        for (unsigned before = 0; before < spec->label_count; before++) {
+            fputs(before > 0 ? ",\n    " : "\n    ", out);
+            put_text(out, spec->labels[before]);
+            for (unsigned i = 0; i < spec->label_count; i++)
+                fprintf(out, "%s%.*g", i > 0 ? "," : ": [", COUNT_DIGITS, *count++);
+            fputs("]", out);
+        }
+        fputs("}", out);
+    }
+    fputs("}", out);
+}
+
 static void put_spec(FILE *out, const struct spec *spec)
 {
     fputs("{\"version\": ", out);
@@ -287,6 +308,7 @@ static void put_spec(FILE *out, const struct spec *spec)
     put_doubts(out, &spec->policy);
     if (spec->head == HEAD_TAGS && spec->aggregation != AGGREGATION_SIMPLE)
         fprintf(out, ",\n \"aggregation\": \"%s\"", aggregation_name(spec->aggregation));
+    put_transitions(out, spec);
     if (spec->long_text.in_windows) {
         fputs(",\n \"long_text\": \"windows\"", out);
         if (spec->long_text.stride > 0)

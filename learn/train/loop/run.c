@@ -197,6 +197,28 @@ static enum err_code read_source(struct run *run, struct err *err)
                          options->model);
 }
 
+/* Counts how often one tag follows another in the inputs to learn. */
+static enum err_code count_pairs(struct run *run, struct err *err)
+{
+    struct corpus *corpus = &run->corpus;
+    struct spec *spec = &run->spec;
+    const unsigned tags = corpus->tags.tag_count;
+    const size_t size = (size_t)TAG_GAPS * tags * tags;
+    spec->pairs = (struct tag_pairs){0};
+    spec->insides = tag_insides(spec->labels, tags, &corpus->arena);
+    if (spec->insides == NULL)
+        return err_no_memory(err, tags * sizeof *spec->insides);
+    if (tags > TAG_PAIRS_LABELS_MAX)
+        return ERR_OK;
+    double *counts = arena_alloc_array(&corpus->arena, size, sizeof *counts);
+    if (counts == NULL)
+        return err_no_memory(err, size * sizeof *counts);
+    memset(counts, 0, size * sizeof *counts);
+    for (size_t i = 0; i < corpus->train.count; i++)
+        samples_count_tags(corpus->parts[0].samples, corpus->train.item[i], tags, counts);
+    return tag_pairs_fit(&spec->pairs, counts, spec->insides, tags, &corpus->arena, err);
+}
+
 /* Replaces the parts of the source's spec that the options and the data decide. */
 static void settle_spec(struct run *run)
 {
@@ -384,6 +406,8 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
         return err_set(err, ERR_UNUSABLE, "--balance is for labels, and %s has pairs",
                        run->options->data);
     settle_spec(run);
+    if (run->task == TRAIN_TAG && count_pairs(run, err))
+        return err->code;
     const struct samples *samples = run->corpus.train.part->samples;
     if (open_order(run, err) || samples_check_windows(samples, &run->plan.learning, err) ||
         make_loss(run, err))

@@ -223,28 +223,33 @@ START_TEST(tags_in_steps_are_those_of_one_run)
 }
 END_TEST
 
+static void expect_claimed(struct fixture *f)
+{
+    for (unsigned count = 1; count < 40; count += 7) {
+        const struct engine_source *source = text_source(long_text(f, count));
+        const struct engine_need need = engine_need(f->model, source);
+        struct engine_input input;
+        struct engine_result result;
+        struct arena arena;
+        arena_init(&arena);
+        ck_assert(!engine_prepare(f->model, source, NULL, &arena, &input, &f->err));
+        ck_assert_uint_ge(need.kept + need.passing, arena.bytes);
+        const size_t before = arena.bytes;
+        ck_assert(!engine_result_init(&result, f->model, &arena, &f->err));
+        ck_assert(!engine_result_rows(&result, f->model, &input, &arena, &f->err));
+        ck_assert_uint_ge(need.answer, arena.bytes - before);
+        ck_assert_uint_ge(need.spans, input.order_count);
+        arena_deinit(&arena);
+    }
+}
+
 START_TEST(what_tags_need_is_claimed_before_the_work)
 {
     static const char *const names[] = {"ner-bert-0", "ner-xlmr-0"};
     for (int n = 0; n < 2; n++) {
         struct fixture f;
         setup(&f, names[n]);
-        for (unsigned count = 1; count < 40; count += 7) {
-            const struct engine_source *source = text_source(long_text(&f, count));
-            const struct engine_need need = engine_need(f.model, source);
-            struct engine_input input;
-            struct engine_result result;
-            struct arena arena;
-            arena_init(&arena);
-            ck_assert(!engine_prepare(f.model, source, NULL, &arena, &input, &f.err));
-            ck_assert_uint_ge(need.kept + need.passing, arena.bytes);
-            const size_t before = arena.bytes;
-            ck_assert(!engine_result_init(&result, f.model, &arena, &f.err));
-            ck_assert(!engine_result_rows(&result, f.model, &input, &arena, &f.err));
-            ck_assert_uint_ge(need.answer, arena.bytes - before);
-            ck_assert_uint_ge(need.spans, input.order_count);
-            arena_deinit(&arena);
-        }
+        expect_claimed(&f);
         drop(&f);
     }
 }
@@ -374,6 +379,40 @@ START_TEST(attnd_json_names_the_aggregation)
 }
 END_TEST
 
+/* A path that weighs pairs of labels keeps the best label before each: its room is claimed, too. */
+START_TEST(a_path_with_transitions_is_served_and_claimed)
+{
+    static const char *const names[] = {"O",       "B-TEST",  "I-TEST", "B-PIN",   "I-PIN",
+                                        "B-VALUE", "I-VALUE", "B-UNIT", "B-LIMIT", "I-LIMIT"};
+    struct checkpoint_writer writer;
+    struct fixture f;
+    struct engine_result result;
+    char attnd[4096], *at = attnd;
+    at += sprintf(at, "{\"aggregation\": \"path\", \"transitions\": {");
+    for (unsigned gap = 0; gap < 2; gap++) {
+        at += sprintf(at, "%s", gap == 0 ? "\"apart\": {" : "}, \"touching\": {");
+        for (unsigned i = 0; i < 10; i++)
+            at += sprintf(at, "%s\"%s\": [9,0,1,2,3,4,5,6,7,8]", i > 0 ? "," : "", names[i]);
+    }
+    sprintf(at, "}}}");
+    setup(&f, "ner-bert-0"); /* whose texts are read by the model with transitions */
+    engine_session_close(f.session);
+    engine_close(f.model);
+    open_with(&writer, attnd, &f.model, &f.err);
+    ck_assert_msg(f.err.code == ERR_OK, "%s", f.err.text);
+    f.info = engine_describe(f.model);
+    expect_claimed(&f);
+    engine_session_open(&f.session, f.model, 256, 1, &f.err);
+    const struct engine_input input = prepare(&f, text_source(long_text(&f, 36)), &result);
+    run(&f, &input, &result);
+    ck_assert_uint_gt(result.span_count, 0);
+    for (unsigned i = 0; i < result.span_count; i++)
+        ck_assert(strncmp(f.info->labels[result.spans[i].label], "I-", 2) != 0);
+    drop(&f);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
 START_TEST(other_models_have_no_aggregation)
 {
     struct fixture f = {0};
@@ -392,4 +431,5 @@ SUITE("tags", tags_and_spans_are_those_of_transformers,
       tags_of_a_long_text_are_joined_where_windows_meet, tags_in_steps_are_those_of_one_run,
       what_tags_need_is_claimed_before_the_work, a_model_of_tags_refuses_what_it_cannot_obey,
       attnd_json_of_a_model_of_tags_has_thresholds_and_no_member_of_whole_texts,
-      attnd_json_names_the_aggregation, other_models_have_no_aggregation)
+      attnd_json_names_the_aggregation, a_path_with_transitions_is_served_and_claimed,
+      other_models_have_no_aggregation)

@@ -2,6 +2,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/rng.h"
 #include "engine/decide/spans.h"
+#include "engine/decide/tag_pairs.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static float logits[TOKENS_MAX][LABELS];
 static uint32_t starts[TOKENS_MAX], ends[TOKENS_MAX];
 static bool continued[TOKENS_MAX];
 static struct span spans[TOKENS_MAX];
-static float scratch[LABELS];
+static float scratch[LABELS * (2 + (TOKENS_MAX + 3) / 4)];
 
 /* Tokens of two characters with a space between; each has a logit of 3 for its label, all others
  * have 0. */
@@ -229,6 +230,63 @@ START_TEST(spans_path_is_the_best_of_all_sequences)
 }
 END_TEST
 
+/* Counts are drawn; every second token touches the one before. */
+START_TEST(spans_path_weighs_how_often_labels_follow_one_another)
+{
+    enum { TRIED = 5, PAIRS = TAG_GAPS * LABELS * LABELS };
+    struct tagged_tokens tokens = TOKENS(O, O, O, O, O);
+    struct rng rng = rng_for(4, 0, 0);
+    struct tag_pairs pairs;
+    struct arena arena;
+    struct err err;
+    double counts[PAIRS];
+    unsigned differ = 0;
+    arena_init(&arena);
+    tokens.insides = tag_insides(labels, LABELS, &arena);
+    tokens.keeps_outside = true;
+    for (unsigned i = 1; i < TRIED; i += 2)
+        ends[i - 1] = starts[i];
+    for (unsigned round = 0; round < 60; round++) {
+        double best = -INFINITY, sum;
+        int tags[TRIED], right[TRIED] = {0};
+        for (unsigned i = 0; i < PAIRS; i++)
+            counts[i] = rng_uniform(&rng) < 0.5f ? 0 : (double)(1000 * rng_uniform(&rng));
+        ck_assert(!tag_pairs_fit(&pairs, counts, tokens.insides, LABELS, &arena, &err));
+        for (unsigned i = 0; i < TRIED * LABELS; i++)
+            logits[i / LABELS][i % LABELS] = rng_normal(&rng);
+        for (unsigned code = 0; code < LABELS * LABELS * LABELS * LABELS * LABELS; code++) {
+            for (unsigned i = 0, rest = code; i < TRIED; i++, rest /= LABELS)
+                tags[i] = (int)(rest % LABELS);
+            if (!add_up(tags, TRIED, &sum))
+                continue;
+            for (unsigned i = 1; i < TRIED; i++)
+                sum += (double)pairs.weights[((i % 2) * LABELS + (unsigned)tags[i]) * LABELS +
+                                             (unsigned)tags[i - 1]];
+            if (sum > best) {
+                best = sum;
+                memcpy(right, tags, sizeof right);
+            }
+        }
+        tokens.pairs = NULL;
+        spans_make(spans, &tokens, AGGREGATION_PATH, scratch);
+        const unsigned alone = spans[0].label;
+        tokens.pairs = pairs.weights;
+        const unsigned count = spans_make(spans, &tokens, AGGREGATION_PATH, scratch);
+        differ += spans[0].label != alone;
+        for (unsigned s = 0, at = 0; s < count; s++) {
+            ck_assert_uint_eq(spans[s].first, at);
+            ck_assert_int_eq((int)spans[s].label, right[at]);
+            for (at++; at < spans[s].first + spans[s].count; at++)
+                ck_assert(right[at] != B_PIN && right[at] != B_VALUE);
+        }
+    }
+    ck_assert_uint_gt(differ, 5);
+    tokens.count = 0;
+    ck_assert_uint_eq(spans_make(spans, &tokens, AGGREGATION_PATH, scratch), 0);
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(spans_follow_the_order_and_the_temperature)
 {
     static const unsigned order[] = {3, 0};
@@ -260,5 +318,7 @@ SUITE("spans", spans_none_gives_each_token_with_its_whole_label,
       spans_max_gives_a_word_the_label_of_its_surest_token,
       spans_average_gives_a_word_the_best_mean, spans_path_lets_a_label_go_on_only_where_it_began,
       spans_path_keeps_neighbours_and_labels_without_a_beginning,
-      spans_path_is_the_best_of_all_sequences, spans_first_token_begins_a_word_whatever_it_says,
-      spans_follow_the_order_and_the_temperature, aggregations_are_found_by_their_whole_names)
+      spans_path_is_the_best_of_all_sequences,
+      spans_path_weighs_how_often_labels_follow_one_another,
+      spans_first_token_begins_a_word_whatever_it_says, spans_follow_the_order_and_the_temperature,
+      aggregations_are_found_by_their_whole_names)

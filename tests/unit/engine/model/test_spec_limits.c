@@ -224,12 +224,15 @@ START_TEST(spec_errors_name_the_field_and_its_limit)
         {"{\"model_type\": \"bert\"}", "7", "attnd.json: expected an object, found a number"},
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
-         "target_precision, thresholds, truncation, aggregation, uncalibrated, class_codes, ood, "
+         "target_precision, thresholds, truncation, aggregation, transitions, uncalibrated, "
+         "class_codes, ood, "
          "reference, long_text, window_stride, window_pooling, views, reduction, token_pruning, "
          "candidate_labels, hypothesis_template, head, fitted_prior, class_prior, colours, dtype, "
          "agreement, task, pooling, normalize, ranges)"},
         {"{\"model_type\": \"bert\"}", "{\"aggregation\": \"path\"}",
          "attnd.json: $.aggregation is for models that tag tokens"},
+        {"{\"model_type\": \"bert\"}", "{\"transitions\": {}}",
+         "attnd.json: $.transitions is for models that tag tokens"},
         {"{\"model_type\": \"bert\"}", "{\"dtype\": \"auto\"}",
          "attnd.json: $.dtype must be \"f32\", \"bf16\" or \"int8\""},
         {"{\"model_type\": \"bert\"}", "{\"agreement\": {\"int8\": {}}}",

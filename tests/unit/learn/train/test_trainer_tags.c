@@ -116,7 +116,7 @@ START_TEST(what_was_judged_is_what_is_served)
     char split[256];
     open_fixture(&f);
     f.options.epochs = 1;
-    f.options.rate = 1e-3f;
+    f.options.rate = 8e-3f;
     f.options.validation_share = 0.5f;
     struct trainer_result result = train_fixture_run(&f);
     snprintf(split, sizeof split, "%s/split.jsonl", f.first.path);
@@ -128,6 +128,22 @@ START_TEST(what_was_judged_is_what_is_served)
     train_fixture_close(&f);
 }
 END_TEST
+
+/* All texts are learnt whole, with more pairs of tokens than a window of them has. */
+static void expect_transitions(const struct spec *spec)
+{
+    double pairs = 0, inside = 0;
+    ck_assert_ptr_nonnull(spec->pairs.counts);
+    for (unsigned i = 0; i < TAG_GAPS * spec->label_count * spec->label_count; i++) {
+        const unsigned before = i / spec->label_count % spec->label_count;
+        const unsigned behind = i % spec->label_count;
+        pairs += spec->pairs.counts[i];
+        if (spec->insides[behind] == behind && spec->insides[before] != behind)
+            inside += spec->pairs.counts[i];
+    }
+    ck_assert_double_gt(pairs, 17);
+    ck_assert_double_eq(inside, 0);
+}
 
 /* The model reads 16 tokens; of 18 pairs it reads the first ones only if it is told so. */
 START_TEST(long_texts_are_learnt_and_served_in_windows_unless_they_are_cut)
@@ -144,6 +160,7 @@ START_TEST(long_texts_are_learnt_and_served_in_windows_unless_they_are_cut)
     arena_init(&arena);
     ck_assert(!spec_read(&spec, f.first.path, &arena, &err));
     ck_assert(spec.long_text.in_windows && spec.aggregation == AGGREGATION_PATH);
+    expect_transitions(&spec);
     arena_deinit(&arena);
     ck_assert_double_ge(result.history.epochs[9].span_f1, 0.9);
     trainer_result_free(&result);
