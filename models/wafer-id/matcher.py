@@ -25,6 +25,8 @@ SIZES = np.geomspace(PIXELS_MIN * 0.98, PIXELS_MAX * 1.02, 18)  # pixels a milli
 GRID_X, GRID_Y = 14, 24  # of a box with its border
 DEFAULTS = dict(ground=15, clip=2.5, gap=0.5, least=0.22, reach=2, smooth=0.6, least_score=0.62, stiff=0.5,
                 climb=0.02, power=1.0)
+# [38, 59]: the sum modulo 59 that this character makes into that one; 8 x 37 is 1 modulo 59.
+BEFORE = np.array([[37 * (after - ord(c) + 32) % MODULUS for after in range(MODULUS)] for c in CHARACTERS])
 MATRICES = {"5x7": "single", "5x9": "single", "10x18": "fine", "15x27": "fine", "0x0": "fine"}
 
 
@@ -182,27 +184,20 @@ class Matcher:
 
 def most_likely(scores):
     """The text with the largest sum of scores [n, 38] whose check characters hold: the best of each sum modulo 59."""
-    total, steps = np.full(MODULUS, -np.inf), []
+    total, steps, sums = np.full(MODULUS, -np.inf), [], np.arange(MODULUS)
     total[0] = 0
-    sums = np.arange(MODULUS)
     for score in scores[:-2]:
-        best, back = np.full(MODULUS, -np.inf), np.zeros((MODULUS, 2), np.int32)
-        for i, character in enumerate(CHARACTERS):
-            to = (8 * sums + ord(character) - 32) % MODULUS
-            gain = total + score[i]
-            better = gain > best[to]
-            best[to[better]] = gain[better]
-            back[to[better]] = np.stack((sums[better], np.full(better.sum(), i)), 1)
-        total = best
-        steps.append(back)
+        ways = total[BEFORE] + score[:, None]
+        steps.append(ways.argmax(0))
+        total = ways.max(0)
     # The check characters follow from the sum of the text before them.
     codes = [check_of(s) for s in sums]
     tail = np.array([scores[-2][CHARACTERS.index(a)] + scores[-1][CHARACTERS.index(b)] for a, b in codes])
     at = int((total + tail).argmax())
     text = codes[at]
-    for back in reversed(steps):
-        at, i = back[at]
-        text = CHARACTERS[i] + text
+    for step in reversed(steps):
+        text = CHARACTERS[step[at]] + text
+        at = BEFORE[step[at], at]
     return text
 
 

@@ -379,7 +379,7 @@ def save(trained, out, is_half=False):
     out.mkdir(parents=True, exist_ok=True)
     model = copy.deepcopy(trained.model).half() if is_half else trained.model
     model.generation_config.update(decoder_start_token_id=END, eos_token_id=END, pad_token_id=PAD, bos_token_id=0,
-                                   max_new_tokens=LENGTH + 1, max_length=None, num_beams=4, early_stopping=True,
+                                   max_new_tokens=LENGTH + 1, max_length=None, num_beams=8, early_stopping=True,
                                    length_penalty=0.0)
     model.save_pretrained(out)
     ViTImageProcessor(size={"height": HEIGHT, "width": WIDTH}).save_pretrained(out)
