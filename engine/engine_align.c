@@ -8,7 +8,7 @@ enum { NUMBER_BYTES = 160 }; /* of a weight: the number, and as JSON's tree and 
 size_t engine_align_bytes(const struct engine_input *input)
 {
     const size_t tokens = engine_write_tokens_max(input);
-    return tokens * (ENGINE_PIECE_BYTES + (size_t)input->tokens * NUMBER_BYTES);
+    return tokens * (ENGINE_PIECE_BYTES + (size_t)engine_input_tokens(input, 0, 1) * NUMBER_BYTES);
 }
 
 /* ---- the weights ---- */
@@ -65,13 +65,14 @@ static enum err_code align_patches(const struct engine_model *model,
 {
     const struct stack *stack = &model->stacks[0];
     const unsigned specials = spec_image_specials(&stack->spec);
-    float *mean = arena_alloc_array(arena, input->tokens, sizeof *mean);
+    const unsigned tokens = engine_input_tokens(input, 0, 1); /* of a view */
+    float *mean = arena_alloc_array(arena, tokens, sizeof *mean);
     float *patches = arena_alloc_array(arena, stack->spec.patches, sizeof *patches);
     if (mean == NULL || patches == NULL)
-        return err_no_memory(err, 2 * input->tokens * sizeof *mean);
+        return err_no_memory(err, 2 * tokens * sizeof *mean);
     for (unsigned t = 0; t < text->count; t++) {
-        const float *row = text->alignment + (size_t)t * input->tokens;
-        for (unsigned s = 0; s < input->tokens; s++)
+        const float *row = text->alignment + (size_t)t * tokens;
+        for (unsigned s = 0; s < tokens; s++)
             mean[s] += row[s] / (float)text->count;
         aligned[t].weights = row + specials;
     }

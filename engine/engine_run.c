@@ -299,7 +299,7 @@ static void add_step(struct engine_session *session, struct engine_input input,
             stack_run(lane->stack, workspace);
         input.capture = NULL;
     }
-    if (first > 0 && asked->info.row_size == 0)
+    if (first > 0 && result->pooled != NULL)
         memcpy(last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
     add_windows(lane, &input, r, first, step);
 }
@@ -313,7 +313,7 @@ static void take_step(struct engine_session *session, const struct engine_input 
     const unsigned r = lane->inputs++;
     if (result->is_done)
         finish(session, lane, input, r, result);
-    else if (session->model->info.row_size == 0)
+    else if (result->pooled != NULL)
         memcpy(result->pooled, lane->last->read[0] + r * row, row * sizeof *result->pooled);
 }
 

@@ -3,6 +3,7 @@
  * each input goes on with its logits (model/decoder/decoder.h, generate/generation.h). */
 #include "engine/engine_rules.h"
 #include "engine/generate/generation.h"
+#include "engine/prepare/views.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/vocab.h"
 
@@ -20,9 +21,10 @@ struct writer {
     const struct engine_model *model;
     const struct generation_config *config;
     struct generation *generation;
-    struct decoder_cache cache;
-    float *layers; /* [beams][layers][source tokens] attention of a step's rows; NULL: not wanted */
-    float *alignment; /* [slots][source tokens] its mean over layers, by the row's slot */
+    unsigned views;                        /* of an image, else 1: a hypothesis has a row of each */
+    struct decoder_cache cache[VIEWS_MAX]; /* [views] */
+    float *layers; /* [beams][views][layers][source tokens] attention of a step; NULL: not wanted */
+    float *alignment; /* [slots][source tokens] its mean over views and layers, by the row's slot */
     bool has_begun;   /* the source is read */
     enum input_doubt doubt;
     /* [result->written] of greedy search, but for a last token that ends it. */
@@ -246,11 +248,11 @@ enum err_code engine_write_describe(struct engine_model *model, struct err *err)
 static bool take_alignment(struct writer *writer, const struct spec *target,
                            const struct generation_config *config, struct arena *arena)
 {
-    const size_t source = writer->cache.source_tokens;
-    writer->layers = arena_alloc_array(arena, config->beams * (size_t)target->layers,
-                                       source * sizeof *writer->layers);
+    const size_t source = writer->cache->source_tokens;
+    writer->layers = arena_alloc_array(arena, (size_t)config->beams * writer->views,
+                                       target->layers * source * sizeof *writer->layers);
     writer->alignment =
-        arena_alloc_array(arena, writer->cache.slots, source * sizeof *writer->alignment);
+        arena_alloc_array(arena, writer->cache->slots, source * sizeof *writer->alignment);
     return writer->layers != NULL && writer->alignment != NULL;
 }
 
@@ -314,21 +316,25 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
     struct generation_options options = {
         .config = config, .kernels = model->stacks[1].kernels, .vocabulary = target->vocab_size};
     const size_t slots = generation_slots(config);
-    const size_t cache = decoder_cache_bytes(target, input->tokens, slots);
+    const unsigned source = engine_input_tokens(input, 0, 1);
+    const size_t cache = decoder_cache_bytes(target, source, slots);
     struct writer *writer = arena_alloc_array(arena, 1, sizeof *writer);
-    void *memory = cache < SIZE_MAX ? arena_alloc_array(arena, 1, cache) : NULL;
+    const unsigned views = engine_input_windows(input);
+    char *memory = cache < SIZE_MAX ? arena_alloc_array(arena, views, cache) : NULL;
     out->rows = arena_alloc_array(arena, input->tokens, target->source * sizeof *out->rows);
     if (writer == NULL || memory == NULL || out->rows == NULL)
         return err_no_memory(err, cache);
-    *writer = (struct writer){.model = model, .config = config, .doubt = doubt_of(model, input)};
+    *writer = (struct writer){
+        .model = model, .config = config, .views = views, .doubt = doubt_of(model, input)};
     writer->ids = arena_alloc_array(arena, config->new_max, sizeof *writer->ids);
     writer->logs = arena_alloc_array(arena, config->new_max, sizeof *writer->logs);
     if (writer->ids == NULL || writer->logs == NULL)
         return err_no_memory(err, config->new_max * (sizeof *writer->ids + sizeof *writer->logs));
     out->writer = writer;
-    decoder_cache_place(&writer->cache, target, input->tokens, (unsigned)slots, memory);
+    for (unsigned v = 0; v < views; v++)
+        decoder_cache_place(&writer->cache[v], target, source, (unsigned)slots, memory + v * cache);
     if (input->writing->aligns && !take_alignment(writer, target, config, arena))
-        return err_no_memory(err, slots * input->tokens * sizeof(float));
+        return err_no_memory(err, slots * source * sizeof(float));
     if (take_rules(writer, input->writing, arena, err))
         return err->code;
     options.check = writer->rules != NULL ? &writer->check : NULL;
@@ -345,20 +351,21 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
     if (writing != NULL && generation_config_ask(&config, &writing->asked, &sizes, &err))
         return;
     const size_t slots = generation_slots(&config), few = 16 * (size_t)ARENA_ALIGNMENT;
-    const size_t aligned = writing == NULL || !writing->aligns
-                               ? 0
-                               : (2 * slots + config.beams * (size_t)target->layers) * tokens;
+    const size_t views = model->stacks[0].spec.image_reading.views;
+    const size_t layers = config.beams * views * target->layers;
+    const size_t aligned = writing == NULL || !writing->aligns ? 0 : (2 * slots + layers) * tokens;
     const size_t answer =
         GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + text_bytes(model, &config) +
                                 (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
     const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
     need->written = config.sequences * text_bytes(model, &config);
     need->written_tokens = config.new_max;
-    need->answer =
-        memory_sum(decoder_cache_bytes(target, tokens, slots),
-                   generation_bytes(&config, target->vocab_size) +
-                       (tokens * target->source + aligned) * sizeof(float) + sizeof(struct writer) +
-                       config.new_max * (sizeof(int32_t) + sizeof(float)) + answer + checked + few);
+    const size_t cache = decoder_cache_bytes(target, tokens, slots);
+    need->answer = memory_sum(
+        cache < SIZE_MAX / VIEWS_MAX ? views * cache : SIZE_MAX,
+        generation_bytes(&config, target->vocab_size) +
+            (views * tokens * target->source + aligned) * sizeof(float) + sizeof(struct writer) +
+            config.new_max * (sizeof(int32_t) + sizeof(float)) + answer + checked + few);
 }
 
 /* ---- steps ---- */
@@ -371,23 +378,25 @@ bool engine_write_has_begun(const struct engine_result *result)
 unsigned engine_write_rows(const struct engine_result *result)
 {
     struct generation_rows open;
-    return generation_rows(result->writer->generation, &open);
+    return generation_rows(result->writer->generation, &open) * result->writer->views;
 }
 
 void engine_write_begin(struct decoder_workspace *workspace, struct engine_result *result)
 {
     struct writer *writer = result->writer;
     const struct stack *stack = &writer->model->stacks[1];
-    decoder_begin(&stack->spec, &stack->weights, workspace, &writer->cache, result->rows,
-                  stack->spec.source);
+    for (unsigned v = 0; v < writer->views; v++)
+        decoder_begin(&stack->spec, &stack->weights, workspace, &writer->cache[v],
+                      result->rows + v * (size_t)writer->cache->source_tokens * stack->spec.source,
+                      stack->spec.source);
     writer->has_begun = true;
 }
 
-/* Means of a row's attention over the layers. */
+/* Means of a row's attention over the views and layers. */
 static void take_alignment_row(struct writer *writer, unsigned row, uint32_t slot)
 {
-    const size_t source = writer->cache.source_tokens;
-    const unsigned layers = writer->model->stacks[1].spec.layers;
+    const size_t source = writer->cache->source_tokens;
+    const unsigned layers = writer->views * writer->model->stacks[1].spec.layers;
     const float *from = writer->layers + row * layers * source;
     float *to = writer->alignment + slot * source;
     for (size_t t = 0; t < source; t++) {
@@ -407,6 +416,23 @@ struct packed {
     struct engine_result *results[ENGINE_WRITE_ROWS];
 };
 
+/* Logits of `rows` hypotheses in all views become their means, in the first rows. Normalised, they
+ * are the product of the views' probabilities. */
+static void take_means(float *logits, size_t stride, unsigned vocabulary, unsigned rows,
+                       unsigned views)
+{
+    for (unsigned r = 0; r < rows && views > 1; r++) {
+        const float *from = logits + (size_t)r * views * stride;
+        float *to = logits + r * stride;
+        for (unsigned i = 0; i < vocabulary; i++) {
+            float total = 0;
+            for (unsigned v = 0; v < views; v++)
+                total += from[v * stride + i];
+            to[i] = total / (float)views;
+        }
+    }
+}
+
 /* Reads the rows, and gives each search its logits. */
 static void run(struct packed *packed)
 {
@@ -424,9 +450,11 @@ static void run(struct packed *packed)
         const unsigned count = generation_rows(writer->generation, &open);
         for (unsigned r = 0; writer->alignment != NULL && r < count; r++)
             take_alignment_row(writer, r, open.row[r].slots[open.position]);
-        const enum err_code code = generation_take(
-            writer->generation, w->logits + first * w->logits_stride, w->logits_stride, &err);
-        first += count;
+        float *logits = w->logits + first * w->logits_stride;
+        take_means(logits, w->logits_stride, stack->spec.vocab_size, count, writer->views);
+        const enum err_code code =
+            generation_take(writer->generation, logits, w->logits_stride, &err);
+        first += count * writer->views;
         struct generation_hypothesis best;
         result->task = ENGINE_GENERATE;
         result->written++;
@@ -447,16 +475,17 @@ static void add(struct packed *packed, struct engine_result *result)
 {
     struct writer *writer = result->writer;
     struct generation_rows open;
-    const unsigned count = generation_rows(writer->generation, &open);
-    const size_t wide = (size_t)writer->model->stacks[1].spec.layers * writer->cache.source_tokens;
+    const unsigned views = writer->views;
+    const unsigned count = generation_rows(writer->generation, &open) * views;
+    const size_t wide = (size_t)writer->model->stacks[1].spec.layers * writer->cache->source_tokens;
     if (packed->count + count > ENGINE_WRITE_ROWS)
         run(packed);
     for (unsigned r = 0; r < count; r++)
         packed->rows[packed->count++] = (struct decoder_row){
-            .cache = &writer->cache,
-            .token = (int32_t)open.row[r].token,
+            .cache = &writer->cache[r % views],
+            .token = (int32_t)open.row[r / views].token,
             .before = open.position,
-            .slots = open.row[r].slots,
+            .slots = open.row[r / views].slots,
             .alignment = writer->layers != NULL ? writer->layers + r * wide : NULL};
     packed->results[packed->searches++] = result;
 }
@@ -466,7 +495,7 @@ void engine_write_step(struct decoder_workspace *workspace, unsigned rows,
 {
     struct packed packed = {.workspace = workspace};
     for (unsigned r = 0; r < rows; r++)
-        if (!results[r]->is_done)
+        if (!results[r]->is_done && engine_write_has_begun(results[r]))
             add(&packed, results[r]);
     run(&packed);
 }
@@ -496,13 +525,16 @@ void engine_write_teach(struct decoder_workspace *workspace, struct engine_resul
     const struct stack *stack = &writer->model->stacks[1];
     const unsigned vocabulary = stack->spec.vocab_size;
     for (unsigned i = 0; i < count; i++) {
+        struct decoder_row rows[VIEWS_MAX];
         slots[i] = i;
-        const struct decoder_row row = {.cache = &writer->cache,
-                                        .token = i > 0 ? ids[i - 1]
-                                                       : (int32_t)writer->model->generation.start,
-                                        .before = i,
-                                        .slots = slots};
-        decoder_step(&stack->spec, &stack->weights, workspace, &row, 1);
+        for (unsigned v = 0; v < writer->views; v++)
+            rows[v] = (struct decoder_row){
+                .cache = &writer->cache[v],
+                .token = i > 0 ? ids[i - 1] : (int32_t)writer->model->generation.start,
+                .before = i,
+                .slots = slots};
+        decoder_step(&stack->spec, &stack->weights, workspace, rows, writer->views);
+        take_means(workspace->logits, workspace->logits_stride, vocabulary, 1, writer->views);
         memcpy(logits + (size_t)i * vocabulary, workspace->logits, vocabulary * sizeof *logits);
     }
 }
@@ -514,7 +546,7 @@ static enum err_code take_text(const struct writer *writer,
                                const struct generation_hypothesis *found, struct engine_text *out,
                                struct arena *arena, struct err *err)
 {
-    const size_t source = writer->cache.source_tokens;
+    const size_t source = writer->cache->source_tokens;
     int32_t *ids = arena_alloc_array(arena, found->count + 1u, sizeof *ids);
     float *logs = arena_alloc_array(arena, found->count + 1u, sizeof *logs);
     float *alignment = writer->alignment == NULL

@@ -286,19 +286,20 @@ static void write_rows(const struct spec *spec, const struct weights *weights, s
     }
 }
 
-/* Writes the states of each sequence's tokens [tokens, D] where its input wants them. */
+/* Writes the states of each sequence's tokens [tokens, D] to its rows of what its input wants. */
 static void write_states(const struct spec *spec, const struct weights *weights,
                          struct workspace *w)
 {
     const size_t hidden = spec->hidden, stride = w->hidden_stride;
     for (unsigned r = 0; r < w->rows; r++) {
         const unsigned tokens = w->offset[r + 1] - w->offset[r];
-        float *x = w->x + w->offset[r] * stride, *out = w->answers[w->places[r].input];
+        const struct window_place *place = &w->places[r];
+        float *x = w->x + w->offset[r] * stride, *out = w->answers[place->input];
         if (weights->final_norm.gamma != NULL)
             norm_apply(w->kernels, spec, &weights->final_norm, x, stride, x, stride, tokens, hidden,
                        spec->norm_eps);
         for (unsigned t = 0; out != NULL && t < tokens; t++)
-            memcpy(out + t * hidden, x + t * stride, hidden * sizeof *out);
+            memcpy(out + (place->row + t) * hidden, x + t * stride, hidden * sizeof *out);
     }
 }
 

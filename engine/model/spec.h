@@ -179,6 +179,12 @@ struct window_bias spec_window_bias(const struct spec *spec, unsigned layer);
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
                               struct err *err);
 
+/* True if the views of an image are moved a little, not turned by quarters: it is read. */
+static inline bool spec_reads_upright(const struct spec *spec)
+{
+    return spec->head == HEAD_STATES;
+}
+
 /* Checks that the family supports the spec's image_reading. ERR_UNSUPPORTED. */
 enum err_code spec_check_image_reading(const struct spec *spec, struct err *err);
 

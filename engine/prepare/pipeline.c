@@ -63,7 +63,7 @@ enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err)
  * it. */
 static enum err_code check_views(const struct spec *spec, struct err *err)
 {
-    if (spec->image_reading.views == 1)
+    if (spec->image_reading.views == 1 || spec_reads_upright(spec))
         return ERR_OK;
     if (!extent_is_square(spec->image_size) || !extent_is_square(spec->patch))
         return err_set(err, ERR_UNSUPPORTED,
@@ -218,10 +218,12 @@ static struct preprocess preprocess_at(const struct pipeline *pipeline, struct e
 }
 
 /* The image in each view, cut into patches. */
-static enum err_code cut_views(const struct preprocess *preprocess, const struct image *fitted,
-                               const struct pipeline_size *size, size_t numbers,
-                               struct arena *scratch, float *patches, struct err *err)
+static enum err_code cut_views(const struct pipeline *pipeline, const struct preprocess *preprocess,
+                               const struct image *fitted, const struct pipeline_size *size,
+                               size_t numbers, struct arena *scratch, float *patches,
+                               struct err *err)
 {
+    const bool is_upright = spec_reads_upright(pipeline->spec);
     const size_t bytes = 3 * (size_t)fitted->width * fitted->height;
     struct image turned = *fitted;
     preprocess_patches(preprocess, fitted, size->patch, patches);
@@ -231,7 +233,7 @@ static enum err_code cut_views(const struct preprocess *preprocess, const struct
     if (turned.rgb == NULL)
         return err_no_memory(err, bytes);
     for (unsigned v = 1; v < size->views; v++) {
-        views_turn(fitted, v, turned.rgb);
+        (is_upright ? views_move : views_turn)(fitted, v, turned.rgb);
         preprocess_patches(preprocess, &turned, size->patch, patches + v * numbers);
     }
     return ERR_OK;
@@ -261,7 +263,7 @@ enum err_code pipeline_patches(const struct pipeline *pipeline, const struct ima
                                  .view_numbers = numbers,
                                  .width = image->width,
                                  .height = image->height};
-    if (cut_views(&preprocess, &fitted, size, numbers, scratch, patches, err))
+    if (cut_views(pipeline, &preprocess, &fitted, size, numbers, scratch, patches, err))
         return err->code;
     /* The first token of each view is listed. A single view needs no list. */
     const unsigned views = size->views;

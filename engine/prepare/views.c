@@ -1,6 +1,7 @@
 #include "engine/prepare/views.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 unsigned views_source(unsigned view, unsigned side, unsigned place)
@@ -19,4 +20,45 @@ void views_turn(const struct image *image, unsigned view, unsigned char *rgb)
     const unsigned side = image->width;
     for (unsigned p = 0; p < side * side; p++)
         memcpy(rgb + 3 * (size_t)p, image->rgb + 3 * (size_t)views_source(view, side, p), 3);
+}
+
+/* A place between pixel `at` and the next one of `count`. */
+struct between {
+    unsigned at;
+    double share; /* of the next one */
+};
+
+static struct between between_of(double place, unsigned count)
+{
+    const double inside = fmin(fmax(place, 0), count - 1);
+    const unsigned at = inside < count - 1 ? (unsigned)inside : count - 2;
+    return (struct between){at, inside - at};
+}
+
+void views_move(const struct image *image, unsigned view, unsigned char *rgb)
+{
+    static const struct {
+        double scale, degrees, right, down; /* of the place that is read */
+    } moves[VIEWS_MAX] = {{1, 0, 0, 0},      {1, 0, 2, 0},       {0.97, 0, 0, 0}, {1, 0, -2, 0},
+                          {0.97, 0.8, 0, 0}, {0.97, -0.8, 0, 0}, {1, 0, 0, 1},    {1, 0, 0, -1}};
+    const unsigned width = image->width, height = image->height;
+    assert(view < VIEWS_MAX && width >= 2 && height >= 2);
+    const double angle = moves[view].degrees * acos(-1) / 180;
+    const double along = moves[view].scale * cos(angle), across = moves[view].scale * sin(angle);
+    const double middle_x = (width - 1) / 2.0, middle_y = (height - 1) / 2.0;
+    for (unsigned row = 0; row < height; row++)
+        for (unsigned column = 0; column < width; column++, rgb += 3) {
+            const double x = column - middle_x, y = row - middle_y;
+            const struct between h =
+                between_of(along * x - across * y + middle_x + moves[view].right, width);
+            const struct between v =
+                between_of(across * x + along * y + middle_y + moves[view].down, height);
+            const unsigned char *top = image->rgb + 3 * ((size_t)v.at * width + h.at);
+            const unsigned char *bottom = top + 3 * (size_t)width;
+            for (unsigned c = 0; c < 3; c++) {
+                const double above = top[c] + h.share * (top[c + 3] - top[c]);
+                const double below = bottom[c] + h.share * (bottom[c + 3] - bottom[c]);
+                rgb[c] = (unsigned char)(above + v.share * (below - above) + 0.5);
+            }
+        }
 }

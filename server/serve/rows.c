@@ -371,7 +371,8 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         if (row->likeness == NULL)
             return err_no_memory(&row->err, row->model->info->classifier_size);
     }
-    if (row->input.windows > 0 && row_info(row)->row_size == 0) {
+    if (row->input.windows > 0 && row_info(row)->row_size == 0 &&
+        row_info(row)->task != ENGINE_GENERATE) {
         const unsigned numbers = row->model->info->feature_size;
         row->answer.result.pooled = arena_alloc_array(arena, numbers, sizeof(float));
         if (row->answer.result.pooled == NULL)

@@ -195,7 +195,7 @@ static enum err_code check_setting(void *context, const char *key, const struct 
 {
     static const char *const known[] = {"version",    "target_precision", "thresholds",
                                         "truncation", "uncalibrated",     "colours",
-                                        "confidence", "checksum"};
+                                        "confidence", "checksum",         "views"};
     (void)context, (void)value;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], key) == 0)
@@ -203,7 +203,7 @@ static enum err_code check_setting(void *context, const char *key, const struct 
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported for a model that writes texts (supported: version, "
                    "target_precision, thresholds, truncation, uncalibrated, colours, confidence, "
-                   "checksum)",
+                   "checksum, views)",
                    key);
 }
 
@@ -235,6 +235,8 @@ enum err_code pair_spec_read_attnd(struct spec *source, const struct json_t *obj
     if (doc_each_member(object, check_setting, NULL, err) ||
         doc_get_string(object, "$", "version", &version, err) ||
         doc_get_string(object, "$", "checksum", &checksum, err) ||
+        image_reading_read(&source->image_reading, object, err) ||
+        spec_check_image_reading(source, err) ||
         policy_read(&source->policy, object, labels, arena, err) ||
         read_confidence(&source->policy, object, err))
         return err->code;

@@ -257,6 +257,8 @@ static void put_pair(FILE *out, const struct spec *spec)
         fputs(",\n \"checksum\": ", out);
         put_text(out, spec->text_checksum);
     }
+    if (spec->image_reading.views > 1)
+        fprintf(out, ",\n \"views\": %u", spec->image_reading.views);
     if (confidence->scale > 0)
         fprintf(out, ",\n \"confidence\": {\"scale\": %.*g, \"shift\": %.*g}", SCORE_DIGITS,
                 (double)confidence->scale, SCORE_DIGITS, (double)confidence->shift);

@@ -72,8 +72,8 @@ START_TEST(lists_without_targets_are_refused)
          "line 2: invalid UTF-8 at byte 0 of the label (iconv -f windows-1252 -t UTF-8 converts a "
          "file)"},
         {"a.txt", "x\n",
-         "texts to write are read of a list, a file .jsonl, .ndjson or .csv: each input has "
-         "`target`, and `text` or `image`"},
+         "texts to write are read of a list, a file .jsonl, .ndjson or .csv (or these .gz): each "
+         "input has `target`, and `text` or `image`"},
     };
     tempdir_open(&dir);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

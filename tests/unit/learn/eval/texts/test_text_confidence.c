@@ -192,7 +192,8 @@ START_TEST(text_findings_are_written_beside_the_other_members)
 {
     static const char settings[] =
         "{\"version\": \"lot-7\", \"checksum\": \"semi-m13\", \"thresholds\": {\"text\": 0.5}, "
-        "\"truncation\": \"accept\", \"uncalibrated\": \"auto\", \"colours\": \"grey\"}";
+        "\"truncation\": \"accept\", \"uncalibrated\": \"auto\", \"colours\": \"grey\", \"views\": "
+        "4}";
     struct text_findings findings = {.target_precision = 0.99,
                                      .fitted.by = {0.7654321f, -1.25f},
                                      .threshold = {.reachable = true, .score = 0.87654321f}};
@@ -201,13 +202,14 @@ START_TEST(text_findings_are_written_beside_the_other_members)
     struct arena arena;
     struct err err = {0};
     arena_init(&arena);
-    writing_model_open(&dir, "marian-0");
+    writing_model_open(&dir, "trocr-0");
     tempdir_write(&dir, "attnd.json", settings, sizeof settings - 1);
     ck_assert_msg(!text_findings_write(dir.path, &findings, NULL, &err), "%s", err.text);
     ck_assert(!pair_spec_read(&source, &target, dir.path, &err));
     ck_assert(!pair_spec_read_settings(&source, dir.path, &arena, &err));
     ck_assert_str_eq(source.version, "lot-7");
     ck_assert_str_eq(source.text_checksum, "semi-m13");
+    ck_assert_uint_eq(source.image_reading.views, 4);
     ck_assert(source.policy.accepts_truncated && source.policy.takes_uncalibrated &&
               source.policy.learnt_grey);
     ck_assert_double_eq(source.policy.target_precision, 0.99);
