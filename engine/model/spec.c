@@ -90,8 +90,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
         "$.%s is not supported (supported: version, temperature, grey16, "
         "target_precision, thresholds, truncation, aggregation, transitions, "
         "uncalibrated, class_codes, ood, reference, long_text, window_stride, window_pooling, "
-        "views, "
-        "reduction, token_pruning, candidate_labels, hypothesis_template, head, "
+        "views, reduction, token_pruning, candidate_labels, hypothesis_template, head, "
         "fitted_prior, class_prior, colours, dtype, agreement, task, pooling, normalize, "
         "ranges)",
         key);
