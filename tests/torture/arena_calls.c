@@ -17,19 +17,27 @@ char *__wrap_arena_copy(struct arena *arena, const char *text, size_t len);
 char *__wrap_arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* True if an allocation fails, which the arena keeps in mind as it does by itself. */
+static bool fails(struct arena *arena)
+{
+    const bool is_failing = verdict("arena") != 0;
+    arena->failed |= is_failing;
+    return is_failing;
+}
+
 void *__wrap_arena_alloc(struct arena *arena, size_t bytes)
 {
-    return verdict("arena") != 0 ? NULL : __real_arena_alloc(arena, bytes);
+    return fails(arena) ? NULL : __real_arena_alloc(arena, bytes);
 }
 
 void *__wrap_arena_alloc_array(struct arena *arena, size_t count, size_t size)
 {
-    return verdict("arena") != 0 ? NULL : __real_arena_alloc_array(arena, count, size);
+    return fails(arena) ? NULL : __real_arena_alloc_array(arena, count, size);
 }
 
 char *__wrap_arena_copy(struct arena *arena, const char *text, size_t len)
 {
-    return verdict("arena") != 0 ? NULL : __real_arena_copy(arena, text, len);
+    return fails(arena) ? NULL : __real_arena_copy(arena, text, len);
 }
 
 /* Has no other that takes a va_list. */
@@ -40,7 +48,7 @@ char *__wrap_arena_format(struct arena *arena, const char *format, ...)
     va_start(args, format);
     int len = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (len < 0 || len >= FORMATTED_MAX || verdict("arena") != 0)
+    if (len < 0 || len >= FORMATTED_MAX || fails(arena))
         return NULL;
     return __real_arena_copy(arena, text, (size_t)len);
 }

@@ -293,7 +293,9 @@ START_TEST(a_confidence_that_would_not_be_obeyed_is_refused_by_name)
         struct arena arena;
         arena_init(&arena);
         err = (struct err){0};
-        source = (struct spec){.version = "1"};
+        source = (struct spec){.version = "1",
+                               .family = family_find("vit", NULL),
+                               .image_reading = image_reading_default};
         ck_assert(!doc_parse(&object, rows[r].text, strlen(rows[r].text), &doc_limits_file, &err));
         pair_spec_read_attnd(&source, object, &arena, &err);
         ck_assert_msg(err.code == (rows[r].what != NULL ? ERR_UNSUPPORTED : ERR_OK), "%s: %s",
@@ -314,7 +316,8 @@ START_TEST(settings_that_are_no_object_are_not_taken_for_none)
     arena_init(&arena);
     tempdir_open(&dir);
     err = (struct err){0};
-    source = (struct spec){.version = "1"};
+    source = (struct spec){
+        .version = "1", .family = family_find("vit", NULL), .image_reading = image_reading_default};
     tempdir_write(&dir, "attnd.json", "[]", 2);
     ck_assert_int_eq(pair_spec_read_settings(&source, dir.path, &arena, &err), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "attnd.json: expected an object, found an array");
