@@ -22,17 +22,17 @@ void views_turn(const struct image *image, unsigned view, unsigned char *rgb)
         memcpy(rgb + 3 * (size_t)p, image->rgb + 3 * (size_t)views_source(view, side, p), 3);
 }
 
-/* A place between pixel `at` and the next one of `count`. */
+/* A place between two of `count` pixels, which are the same one at the end. */
 struct between {
-    unsigned at;
+    unsigned at, next;
     double share; /* of the next one */
 };
 
 static struct between between_of(double place, unsigned count)
 {
     const double inside = fmin(fmax(place, 0), count - 1);
-    const unsigned at = inside < count - 1 ? (unsigned)inside : count - 2;
-    return (struct between){at, inside - at};
+    const unsigned at = (unsigned)inside;
+    return (struct between){at, at + 1 < count ? at + 1 : at, inside - at};
 }
 
 void views_move(const struct image *image, unsigned view, unsigned char *rgb)
@@ -42,7 +42,7 @@ void views_move(const struct image *image, unsigned view, unsigned char *rgb)
     } moves[VIEWS_MAX] = {{1, 0, 0, 0},      {1, 0, 2, 0},       {0.97, 0, 0, 0}, {1, 0, -2, 0},
                           {0.97, 0.8, 0, 0}, {0.97, -0.8, 0, 0}, {1, 0, 0, 1},    {1, 0, 0, -1}};
     const unsigned width = image->width, height = image->height;
-    assert(view < VIEWS_MAX && width >= 2 && height >= 2);
+    assert(view < VIEWS_MAX);
     const double angle = moves[view].degrees * acos(-1) / 180;
     const double along = moves[view].scale * cos(angle), across = moves[view].scale * sin(angle);
     const double middle_x = (width - 1) / 2.0, middle_y = (height - 1) / 2.0;
@@ -53,11 +53,12 @@ void views_move(const struct image *image, unsigned view, unsigned char *rgb)
                 between_of(along * x - across * y + middle_x + moves[view].right, width);
             const struct between v =
                 between_of(across * x + along * y + middle_y + moves[view].down, height);
-            const unsigned char *top = image->rgb + 3 * ((size_t)v.at * width + h.at);
-            const unsigned char *bottom = top + 3 * (size_t)width;
+            const unsigned char *top = image->rgb + 3 * (size_t)v.at * width;
+            const unsigned char *bottom = image->rgb + 3 * (size_t)v.next * width;
             for (unsigned c = 0; c < 3; c++) {
-                const double above = top[c] + h.share * (top[c + 3] - top[c]);
-                const double below = bottom[c] + h.share * (bottom[c + 3] - bottom[c]);
+                const unsigned left = 3 * h.at + c, right = 3 * h.next + c;
+                const double above = top[left] + h.share * (top[right] - top[left]);
+                const double below = bottom[left] + h.share * (bottom[right] - bottom[left]);
                 rgb[c] = (unsigned char)(above + v.share * (below - above) + 0.5);
             }
         }

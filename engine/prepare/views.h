@@ -34,7 +34,7 @@ void views_turn(const struct image *image, unsigned view, unsigned char *rgb);
 /* The same of an image that is read: view 1 is moved by two pixels to the left, 2 enlarged by 3 %,
  * 3 moved to the right, 4 and 5 enlarged and turned by 0.8 degrees to either side, 6 and 7 moved by
  * a pixel up and down. Pixels lie between four of the image, by bilinear interpolation; its edge
- * goes on outside. Any size of two pixels and more. */
+ * goes on outside. */
 void views_move(const struct image *image, unsigned view, unsigned char *rgb);
 
 #endif

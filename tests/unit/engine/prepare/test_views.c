@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SIDE = 5, PIXELS = SIDE * SIDE, BYTES = 3 * PIXELS };
@@ -165,6 +166,26 @@ START_TEST(moved_views_enlarge_and_turn_by_what_they_say)
 }
 END_TEST
 
-SUITE("views", moved_views_are_moved_and_mirror_each_other,
-      moved_views_enlarge_and_turn_by_what_they_say, views_are_turned_and_mirrored_as_they_say,
-      a_place_of_a_view_is_where_it_comes_from, the_views_of_a_view_are_the_same_views)
+START_TEST(moved_views_of_a_line_and_of_a_pixel_stay_within_it)
+{
+    unsigned char rgb[3 * 5] = {10, 20, 30, 11, 21, 31, 12, 22, 32, 13, 23, 33, 14, 24, 34};
+    unsigned char *moved = malloc(sizeof rgb); /* of just these bytes, so that ASan sees more */
+    static const struct {
+        unsigned width, height;
+    } sizes[] = {{5, 1}, {1, 5}, {1, 1}, {2, 1}};
+    ck_assert_ptr_nonnull(moved);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (unsigned view = 0; view < VIEWS_MAX; view++) {
+            const unsigned count = sizes[s].width * sizes[s].height;
+            views_move(&(struct image){sizes[s].width, sizes[s].height, rgb}, view, moved);
+            for (unsigned b = 0; b < 3 * count; b++)
+                ck_assert(moved[b] / 10 == 1 + b % 3 && moved[b] % 10 < count);
+        }
+    free(moved);
+}
+END_TEST
+
+SUITE("views", moved_views_of_a_line_and_of_a_pixel_stay_within_it,
+      moved_views_are_moved_and_mirror_each_other, moved_views_enlarge_and_turn_by_what_they_say,
+      views_are_turned_and_mirrored_as_they_say, a_place_of_a_view_is_where_it_comes_from,
+      the_views_of_a_view_are_the_same_views)
