@@ -87,6 +87,18 @@ struct reply contract_ask(unsigned port, const char *method, const char *path, c
     return reply;
 }
 
+struct reply contract_ask_ready(unsigned port, const char *method, const char *path,
+                                const char *body)
+{
+    struct reply reply = contract_ask(port, method, path, "", body);
+    while (reply.answer.status == 503) {
+        ck_assert(reply_header(&reply, "Retry-After")[0] != '\0');
+        reply_free(&reply);
+        reply = contract_ask(port, method, path, "", body);
+    }
+    return reply;
+}
+
 struct reply contract_say(const char *bytes)
 {
     int fd = http_connect(shared.port);

@@ -44,6 +44,10 @@ struct reply contract_post_as(const char *path, const char *type, const void *bo
  * stands for none. */
 struct reply contract_ask(unsigned port, const char *method, const char *path, const char *headers,
                           const char *body);
+/* The same, asked again while the answer is 503: a server that was just started reads its past, and
+ * what it does not know yet may be there. */
+struct reply contract_ask_ready(unsigned port, const char *method, const char *path,
+                                const char *body);
 /* Exactly these bytes. */
 struct reply contract_say(const char *bytes);
 

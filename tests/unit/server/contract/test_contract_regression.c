@@ -59,7 +59,8 @@ START_TEST(a_regression_answers_with_a_number)
     ck_assert_double_eq(reply_number(&reply, "results.0.value"), value);
     ck_assert_double_eq(reply_number(&reply, "results.1.status"), 422);
     reply_free(&reply);
-    reply = post("/feedback", "{\"id\": \"die-1\", \"label\": \"thickness\"}");
+    reply = contract_ask_ready(server.port, "POST", "/feedback",
+                               "{\"id\": \"die-1\", \"label\": \"thickness\"}");
     reply_expect_status(&reply, 404);
     reply_free(&reply);
     stop();

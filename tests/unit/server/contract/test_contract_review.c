@@ -44,6 +44,9 @@ static void start_with(const char *bytes, const char *share)
                                                    "--uncalibrated",
                                                    "auto",
                                                    NULL});
+    struct reply reply = contract_ask_ready(server.port, "GET", "/review/nobody", NULL);
+    reply_expect_status(&reply, 404);
+    reply_free(&reply);
 }
 
 static void open_all(const char *bytes, const char *share)
