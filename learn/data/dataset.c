@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 enum { LIST_BYTES_MAX = 2000 * 1000 * 1000, KNOWN_BYTES = 256 };
