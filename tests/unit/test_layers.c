@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+enum { ROOM_BELOW_MAX = 44, LIBRARY_FILES_MAX = 24 };
+
 /* The headers that the engine shows to the rest of the tree: its door, and the plain data that the
  * door names. */
 #define DOOR                                                                                       \
@@ -38,7 +40,7 @@
 static const struct room {
     const char *name;
     bool is_closed;
-    const char *below[44];
+    const char *below[ROOM_BELOW_MAX]; /* up to NULL, or all */
 } rooms[] = {
     {"engine/base", true, {NULL}},
     /* a text may hold a picture or a lot, which are known by the tables of those that are read */
@@ -301,7 +303,7 @@ static const struct room {
 /* A library's headers and the only files that may include them (patterns of fnmatch). */
 static const struct {
     const char *header;
-    const char *files[20]; /* up to NULL */
+    const char *files[LIBRARY_FILES_MAX]; /* up to NULL, or all */
 } libraries[] = {
     {"microhttpd.h", {"server/http/http.c", "server/http/http_*.c"}},
     {"jansson*.h",
@@ -360,8 +362,8 @@ static bool sees(const struct room *room, const char *header)
     source_folder(header, folder);
     if (strcmp(folder, room->name) == 0)
         return true;
-    for (const char *const *below = room->below; *below != NULL; below++)
-        if (strcmp(*below, folder) == 0 || strcmp(*below, header) == 0)
+    for (size_t i = 0; i < ROOM_BELOW_MAX && room->below[i] != NULL; i++)
+        if (strcmp(room->below[i], folder) == 0 || strcmp(room->below[i], header) == 0)
             return true;
     return false;
 }
@@ -371,7 +373,7 @@ static const char *judge_library(const char *file, const char *header)
     for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
         if (fnmatch(libraries[l].header, header, 0) != 0)
             continue;
-        for (int i = 0; libraries[l].files[i] != NULL; i++)
+        for (size_t i = 0; i < LIBRARY_FILES_MAX && libraries[l].files[i] != NULL; i++)
             if (fnmatch(libraries[l].files[i], file, 0) == 0)
                 return NULL;
         return "the library is confined to other files";
