@@ -38,6 +38,7 @@ enum {
     GEMM_COLUMNS = 32,                      /* columns of a panel */
     GEMM_ROWS_MAX = 32,                     /* rows of the largest variant's tile */
     GEMM_GROUP_BYTES = 4,                   /* bytes of a row that are multiplied at once */
+    GEMM_PAIR_MAX = 128,                    /* int8: of two weights of one sign, if `paired` */
     GEMM_CUT_ROW_BYTES = 2 * OPERAND_PARTS, /* of a number in parts */
     GEMM_CUT_BYTES = GEMM_COLUMNS * GEMM_CUT_ROW_BYTES
 };
@@ -76,6 +77,8 @@ struct gemm {
     unsigned group_unit; /* the groups of a panel are a multiple of it, with zeros behind k */
     unsigned groups_max; /* groups of a panel that stay in the cache while a block uses them */
     bool biased;         /* int8: the sums still hold the activations' zero point */
+    bool paired;         /* int8: weights 2 i and 2 i + 1 of a column, if they have one sign, are at
+                            most GEMM_PAIR_MAX together: more would saturate */
 
     /* sums[r][c] (+)= Σ_g a[r][g] . b[g][c] over `groups` groups; sums is [rows][32], dense, fp32
      * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max. */

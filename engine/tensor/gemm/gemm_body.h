@@ -3,6 +3,7 @@
  *
  *     GEMM, NAME         the table's identifier and its name
  *     PRECISION, BIASED  see gemm.h
+ *     PAIRED             see gemm.h; only of bytes that saturate
  *     ROWS               rows of the largest tile
  *     VECTORS            registers of columns held at once; 32 columns take one pass or more
  *     VECTOR, LANES      the register's type and its 4-byte lanes
@@ -15,6 +16,10 @@
 #include "engine/tensor/gemm/gemm.h"
 
 #include <string.h>
+
+#ifndef PAIRED
+#define PAIRED false
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -126,5 +131,6 @@ const struct gemm GEMM = {.name = NAME,
                           .group_unit = 1,
                           .groups_max = 768,
                           .biased = BIASED,
+                          .paired = PAIRED,
                           .tile = tile,
                           .tile_columns = tile_columns};

@@ -56,6 +56,17 @@ static void fill(unsigned char *bytes, size_t count, enum precision precision, u
     free(x);
 }
 
+/* Makes two neighbouring weights of one sign GEMM_PAIR_MAX together where they are more. */
+static void limit_pairs(unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i += 2) {
+        const int sum = (int8_t)bytes[i] + (int8_t)bytes[i + 1];
+        if (abs(sum) > GEMM_PAIR_MAX)
+            bytes[i + 1] =
+                (unsigned char)((sum > 0 ? GEMM_PAIR_MAX : -GEMM_PAIR_MAX) - (int8_t)bytes[i]);
+    }
+}
+
 static struct problem new_problem(const struct gemm *gemm, size_t groups)
 {
     size_t stride = (groups > ROWS ? groups : ROWS) * 4 + 12;
@@ -66,6 +77,8 @@ static struct problem new_problem(const struct gemm *gemm, size_t groups)
     fill(problem.a, ROWS * problem.stride, gemm->precision, 1, false);
     fill(problem.columns, groups * problem.stride, gemm->precision, 3, false);
     fill(problem.panel, groups * 128, gemm->precision, 2, true);
+    if (gemm->paired)
+        limit_pairs(problem.panel, groups * 128);
     if (gemm->cut != NULL)
         cut(&problem);
     return problem;
@@ -175,6 +188,8 @@ START_TEST(int8_sums_do_not_saturate_at_the_ends_of_the_range)
         for (int sign = -1; sign <= 1; sign += 2) {
             memset(problem.a, 128 + 127 * sign, ROWS * problem.stride);
             memset(problem.panel, 127, problem.groups * 128);
+            if (gemm_variants[v]->paired)
+                memset(problem.panel, GEMM_PAIR_MAX / 2, problem.groups * 128);
             check_tile(&problem, gemm_variants[v]->rows_max, false, false);
         }
         drop(&problem);

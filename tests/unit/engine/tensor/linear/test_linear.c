@@ -137,20 +137,41 @@ START_TEST(linear_gives_a_row_the_same_result_in_any_company)
 }
 END_TEST
 
-/* The scalar path is the readable one; integer sums leave it no room to differ. */
+enum { SCALAR_ROWS = 33, SCALAR_IN = 333, SCALAR_OUT = 65 };
+
+static void check_scalar(const float *weight, const float *x)
+{
+    struct gemm gemm = gemm_generic_int8; /* with the scales of the variant that runs here */
+    struct linear_backend backend = linear_scalar[PRECISION_INT8];
+    struct linear fast, scalar;
+    float *y = numbers_new(SCALAR_ROWS * SCALAR_OUT, 0, 0);
+    float *expected = numbers_new(SCALAR_ROWS * SCALAR_OUT, 0, 0);
+    gemm.paired = gemm_best(PRECISION_INT8)->paired;
+    backend.gemm = &gemm;
+    open_filled(&fast, &linear_native[PRECISION_INT8], SCALAR_IN, SCALAR_OUT, weight);
+    open_filled(&scalar, &backend, SCALAR_IN, SCALAR_OUT, weight);
+    run(&fast, kernels_best(), 2, x, SCALAR_ROWS, NULL, y);
+    run(&scalar, kernels_best(), 1, x, SCALAR_ROWS, NULL, expected);
+    ck_assert(memcmp(y, expected, sizeof(float[SCALAR_ROWS * SCALAR_OUT])) == 0);
+    linear_close(&fast), linear_close(&scalar);
+    free(y), free(expected);
+}
+
+/* The scalar path is the readable one; integer sums leave it no room to differ. Products of equal
+ * numbers are the largest: where pairs of them saturate, the scales must have left room. */
 START_TEST(int8_products_are_those_of_the_scalar_path)
 {
-    enum { ROWS = 33, IN = 333, OUT = 65 };
-    struct linear fast, scalar;
-    float *weight = numbers_new(IN * OUT, 1, 1), *x = numbers_new(ROWS * IN, 1, 2);
-    float *y = numbers_new(ROWS * OUT, 0, 0), *expected = numbers_new(ROWS * OUT, 0, 0);
-    open_filled(&fast, &linear_native[PRECISION_INT8], IN, OUT, weight);
-    open_filled(&scalar, &linear_scalar[PRECISION_INT8], IN, OUT, weight);
-    run(&fast, kernels_best(), 2, x, ROWS, NULL, y);
-    run(&scalar, kernels_best(), 1, x, ROWS, NULL, expected);
-    ck_assert(memcmp(y, expected, sizeof(float[ROWS * OUT])) == 0);
-    linear_close(&fast), linear_close(&scalar);
-    free(weight), free(x), free(y), free(expected);
+    float *weight = numbers_new(SCALAR_IN * SCALAR_OUT, 1, 1);
+    float *x = numbers_new(SCALAR_ROWS * SCALAR_IN, 1, 2);
+    check_scalar(weight, x);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        for (size_t i = 0; i < SCALAR_IN * SCALAR_OUT; i++)
+            weight[i] = 0.7f;
+        for (size_t i = 0; i < SCALAR_ROWS * SCALAR_IN; i++)
+            x[i] = 0.3f * (float)sign;
+        check_scalar(weight, x);
+    }
+    free(weight), free(x);
 }
 END_TEST
 
