@@ -60,6 +60,8 @@ static const struct cli_option options[] = {
         .help = "The new model's version (default: one more than the old one's)."),
     CLI_ROWS_FIELDS(struct program, options.fields),
     CLI_ROW_LIMIT(struct program, options.fields.items_max),
+    ROW(usable_min, "usable-min", "SHARE", .fallback = DATASET_USABLE_MIN, .max = 1,
+        .help = DATASET_USABLE_HELP),
     CLI_ROW_THREADS(struct program, options.threads),
     FLAG(quiet, "quiet", "Prints no report."),
     FLAG(tells_progress, "progress-lines",

@@ -182,6 +182,9 @@ enum err_code dataset_open(struct dataset *out, const char *path,
                             .labels_many = options->labels_many,
                             .reads_targets = options->reads_targets};
     arena_init(&out->arena);
+    out->path = arena_copy(&out->arena, path, strlen(path));
+    if (out->path == NULL)
+        return err_no_memory(err, strlen(path));
     if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0) {
         dataset_describe_left_out(out, left_out);
         err_set(err, ERR_UNUSABLE, "no %sinput is in it%s%s",

@@ -82,9 +82,10 @@ struct dataset_item {
 
 enum { DATASET_ENDINGS_MAX = 6, DATASET_ENDING_BYTES = 12 };
 
-/* Files of a folder that are no inputs: all of them, and how many have the endings met first. */
+/* Files of a folder that are no inputs: all of them, those that are pictures by their ending, and
+ * how many have the endings met first. */
 struct dataset_left_out {
-    size_t count;
+    size_t count, pictures;
     struct dataset_ending {
         char text[DATASET_ENDING_BYTES]; /* ".tiff", lower case; "" if there is none */
         size_t count;
@@ -96,6 +97,7 @@ struct dataset {
     struct dataset_item *items; /* in the file's order; a folder's sorted by class, then name */
     size_t count;               /* at least 1 */
     struct dataset_left_out left_out;
+    const char *path; /* as it was opened; NULL: part of another data set */
 
     bool labels_many, reads_targets; /* of the options */
     size_t capacity;
@@ -126,6 +128,18 @@ enum err_code dataset_unpair(struct dataset *dataset, struct err *err);
 /* "5 files are of other kinds and left out (3 .tiff, 2 .bmp)", and what can be done; empty if there
  * are none. */
 void dataset_describe_left_out(const struct dataset *dataset, char out[DATASET_SENTENCE_BYTES]);
+
+/* The usual share of inputs that must be usable, and the option of it (--help). */
+#define DATASET_USABLE_MIN "0.9"
+#define DATASET_USABLE_HELP                                                                        \
+    "Refuses the inputs if a smaller share of them can be used; 0 goes on with those that can."
+
+/* ERR_UNUSABLE if no input can be used, or less than the share `usable_min`, 0 to 1: tells how many
+ * cannot, of which kinds, the first of each, and --usable-min. A folder's pictures of formats that
+ * are not read count as inputs. problems: [read] why each of the first `read` items cannot be used;
+ * NULL: it can. */
+enum err_code dataset_check_usable(const struct dataset *dataset, const char *const *problems,
+                                   size_t read, double usable_min, struct err *err);
 
 /* ERR_UNUSABLE names the first item with a second text, if the model reads only one. */
 enum err_code dataset_check_pairs(const struct dataset *dataset, bool reads_pairs, struct err *err);

@@ -92,8 +92,21 @@ out:
 
 /* ---- open and close ---- */
 
+static enum err_code check_usable(const struct samples *samples, const struct dataset *dataset,
+                                  double usable_min, struct err *err)
+{
+    const char **problems = calloc(samples->count, sizeof *problems);
+    if (problems == NULL)
+        return err_no_memory(err, samples->count * sizeof *problems);
+    for (size_t i = 0; i < samples->count; i++)
+        problems[i] = samples->items[i].problem;
+    dataset_check_usable(dataset, problems, samples->count, usable_min, err);
+    free(problems);
+    return err->code;
+}
+
 static enum err_code take_stock(struct samples *samples, const struct dataset *dataset,
-                                struct err *err)
+                                double usable_min, struct err *err)
 {
     samples->first_failed = samples->first_misfit = samples->count;
     for (size_t i = samples->count; i-- > 0;) {
@@ -111,10 +124,7 @@ static enum err_code take_stock(struct samples *samples, const struct dataset *d
         samples->first_failed = i;
         samples->failed++;
     }
-    if (samples->failed < samples->count)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "none of %zu inputs can be used; %.80s: %s", samples->count,
-                   dataset->items[0].name, samples->items[0].problem);
+    return check_usable(samples, dataset, usable_min, err);
 }
 
 enum err_code samples_open(struct samples **out, const struct dataset *dataset,
@@ -147,7 +157,8 @@ enum err_code samples_open(struct samples **out, const struct dataset *dataset,
         goto out;
     }
     samples->arena_count = options->threads;
-    if (!load_all(samples, dataset, options, err) && !take_stock(samples, dataset, err)) {
+    if (!load_all(samples, dataset, options, err) &&
+        !take_stock(samples, dataset, options->usable_min, err)) {
         *out = samples;
         return ERR_OK;
     }

@@ -102,6 +102,7 @@ struct samples_options {
     size_t pixels_max;   /* a larger image is shrunk to this many pixels, its shape kept, and then
                             is no longer bit-identical; 0: 2^19 (724 x 724) */
     unsigned pieces_max; /* word pieces kept of a text; 0: 8192 */
+    double usable_min;   /* dataset_check_usable's */
     const struct samples_writing *writing; /* of a model that writes texts; NULL: it is another */
     const struct tag_set *tags; /* of the texts' spans, which all have a label of it; NULL: none */
     /* Called by the opening thread with the number of items done; NULL: not called. */
@@ -144,7 +145,7 @@ struct samples_targets {
 
 /* Reads every item. `dir` is the model's, for preprocessor_config.json or the tokenizer's files. An
  * item that cannot be used fails alone (samples_problem); ERR_UNUSABLE, with the first one's
- * problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read are failures of the system and
+ * problem, if all do, or more than usable_min allows. ERR_NO_MEMORY and ERR_IO while an item is read are failures of the system and
  * end the call: a model must not be trained on fewer inputs because of them. The data set and the
  * spec are not needed afterwards, but the spec's `sentence`. An embedding's texts get its default
  * prompt. Yours to close. */

@@ -180,12 +180,14 @@ static enum err_code mark_learnt(struct fit *fit, struct err *err)
 enum err_code fit_features(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
     const struct evaluation_options how = {.threads = fit->options.threads,
+                                           .usable_min = fit->options.usable_min,
                                            .features = true,
                                            .progress = progress->call,
                                            .context = progress->context};
     const bool has_table = fit->table.bias != NULL;
-    if (evaluation_run(&fit->evaluation, fit->model, &fit->dataset, &how, err) ||
-        (has_table && ngram_rows_open(&fit->ngrams, &fit->table.reading, &fit->dataset, err)))
+    if (evaluation_run(&fit->evaluation, fit->model, &fit->dataset, &how, err))
+        return err->code;
+    if (has_table && ngram_rows_open(&fit->ngrams, &fit->table.reading, &fit->dataset, err))
         return err_prefix(err, "%s: ", fit->options.data);
     const struct fit_data data = {&fit->evaluation, fit->classes,
                                   has_table ? fit->ngrams.lists : NULL};

@@ -50,6 +50,7 @@ struct fit_options {
     const char *model, *data, *out;
     struct dataset_options fields; /* kind is the model's */
     unsigned threads;              /* at least 1 */
+    double usable_min;             /* dataset_check_usable's */
     double loss_max;               /* most points of F1 that a label of the model may lose */
     double automatic_max;          /* most points of rise of automatic answers: fit_trust.h */
     double target_precision;       /* of the thresholds */

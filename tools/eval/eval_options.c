@@ -61,6 +61,8 @@ static const struct cli_option options[] = {
     CLI_ROW_THREADS(struct eval, how.evaluation.threads),
     CLI_ROW_LIMIT(struct eval, fields.items_max),
     CLI_ROWS_FIELDS(struct eval, fields),
+    ROW(how.evaluation.usable_min, "usable-min", "SHARE", .fallback = DATASET_USABLE_MIN, .max = 1,
+        .help = DATASET_USABLE_HELP),
     CLI_ROW_FLAG(
         struct eval, multi_label, "multi-label",
         "For a multi-label model. An input has several labels or none, as a|b or an array. "

@@ -281,8 +281,13 @@ static enum err_code run_all(struct evaluation *out, const struct engine_model *
     if (out->features != NULL)
         engine_session_take_means(runner->session);
     uint64_t start = clock_now_ns();
-    for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS)
-        run_chunk(runner, first, options, err);
+    for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS) {
+        const double usable = (double)(out->count - out->failed);
+        if (usable < options->usable_min * (double)out->count)
+            dataset_check_usable(dataset, out->problems, first, options->usable_min, err);
+        else
+            run_chunk(runner, first, options, err);
+    }
     out->seconds = clock_ms_between(start, clock_now_ns()) / 1e3;
 out:
     for (unsigned t = 0; pictures != NULL && t < threads; t++)
@@ -304,9 +309,8 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
         dataset_check_pairs(dataset, engine_describe(model)->reads_pairs, err) ||
         run_all(out, model, dataset, options, err))
         return err->code;
-    if (out->failed == out->count)
-        return err_set(err, ERR_UNUSABLE, "none of %zu inputs can be used; %.80s: %s", out->count,
-                       dataset->items[0].name, out->problems[0]);
+    if (dataset_check_usable(dataset, out->problems, out->count, options->usable_min, err))
+        return err->code;
     const struct engine_info *info = engine_describe(model);
     return evaluation_shift(out, info->class_prior->shifts, info->temperature, err);
 }

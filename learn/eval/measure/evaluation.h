@@ -32,6 +32,7 @@ struct evaluation_options {
     /* Called between batches with the number of items done; NULL: not called. */
     void (*progress)(void *context, size_t done);
     void *context;
+    double usable_min; /* dataset_check_usable's; the run ends as soon as too many have failed */
     const struct engine_writing *writing; /* of a model that writes; NULL: as its checkpoint says */
     /* Called for each item that a model of tags has answered, with result->rows and result->spans,
      * or one that writes, with result->texts; NULL: only whether it can be answered is kept. */
@@ -63,7 +64,7 @@ struct evaluation {
 };
 
 /* An item that cannot be used or computed fails alone, with a problem; ERR_UNUSABLE, with the first
- * one's problem, if all do. ERR_NO_MEMORY and ERR_IO while an item is read or prepared are not the
+ * one's problem, if all do, or more than usable_min allows. ERR_NO_MEMORY and ERR_IO while an item is read or prepared are not the
  * item's fault and end the run. Close it in any case. */
 enum err_code evaluation_run(struct evaluation *out, const struct engine_model *model,
                              const struct dataset *dataset,

@@ -365,10 +365,10 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
 }
 
 /* Reads the inputs of both parts again; the samples of an earlier reading are closed. */
-static enum err_code read_parts(struct corpus *corpus, const struct spec *spec,
-                                const struct samples_writing *writing, const char *dir,
-                                unsigned threads, const struct corpus_progress *progress,
-                                struct err *err)
+static enum err_code read_parts(struct corpus *corpus, const struct train_options *how,
+                                const struct spec *spec, const struct samples_writing *writing,
+                                const char *dir, unsigned threads,
+                                const struct corpus_progress *progress, struct err *err)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct corpus_part *part = &corpus->parts[i];
@@ -378,6 +378,7 @@ static enum err_code read_parts(struct corpus *corpus, const struct spec *spec,
             continue;
         struct reading reading = {progress, part->dataset.count};
         struct samples_options options = {.threads = threads,
+                                          .usable_min = how->usable_min,
                                           .writing = writing,
                                           .tags = corpus->tags.count > 0 ? &corpus->tags : NULL,
                                           .progress = progress->call != NULL ? pass_on : NULL,
@@ -412,12 +413,12 @@ enum err_code corpus_open(struct corpus *out, const struct train_options *option
     bool is_auto = strcmp(options->grey16, "auto") == 0 && writing == NULL;
     if (!is_auto)
         reading.grey16_minmax = strcmp(options->grey16, "minmax") == 0;
-    if (read_parts(out, &reading, writing, dir, threads, progress, err))
+    if (read_parts(out, options, &reading, writing, dir, threads, progress, err))
         return err->code;
     struct contrast_count count = samples_contrast(out->parts[0].samples);
     if (is_auto && !reading.grey16_minmax && contrast_wants_minmax(&count)) {
         out->chose_minmax = reading.grey16_minmax = true;
-        if (read_parts(out, &reading, writing, dir, threads, progress, err))
+        if (read_parts(out, options, &reading, writing, dir, threads, progress, err))
             return err->code;
     }
     out->grey16_minmax = reading.grey16_minmax;

@@ -229,11 +229,11 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 /* Options that do not decide the weights; the first PLACES do not decide what a run writes either.
  */
-enum { OTHERS = 13, PLACES = 3 };
+enum { OTHERS = 14, PLACES = 4 };
 static const char *const others[OTHERS] = {
-    "out",     "restart",    "threads", "store",       "ood_method",  "target_precision",
-    "version", "truncation", "ngrams",  "ngram_lines", "ngram_words", "ngram_weight",
-    "views"};
+    "out",         "restart",          "threads",      "usable_min", "store",
+    "ood_method",  "target_precision", "version",      "truncation", "ngrams",
+    "ngram_lines", "ngram_words",      "ngram_weight", "views"};
 
 /* True for an option that was added later and has its default: it is not printed, so that
  * fingerprints from before stay valid. */

@@ -11,6 +11,7 @@
 
 #include "engine/base/err.h"
 #include "engine/cli/cli_option.h"
+#include "learn/data/dataset.h"
 #include "learn/ngrams/ngram_branch.h"
 
 #include <stdbool.h>

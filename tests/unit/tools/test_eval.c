@@ -396,7 +396,7 @@ static struct outcome *run_list(const char *list, bool json)
     tempdir_write(&dir, "list.csv", list, strlen(list));
     tempdir_write(&dir, "text.png", "no image", 8);
     snprintf(path, sizeof path, "%s/list.csv", dir.path);
-    struct outcome *outcome = json ? RUN(WAFER, path, "--json") : RUN(WAFER, path);
+    struct outcome *outcome = RUN(WAFER, path, "--usable-min", "0", json ? "--json" : NULL);
     tempdir_close(&dir);
     return outcome;
 }
@@ -425,7 +425,7 @@ END_TEST
 START_TEST(eval_fails_if_every_input_does)
 {
     outcome_expect(run_list("image,label\nmissing.png,none\n", false), 1, "",
-                   "attnd-eval: none of 1 inputs can be used; missing.png: cannot be opened");
+                   "/list.csv: none of 1 inputs can be used; missing.png: cannot be opened");
 }
 END_TEST
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char path[64];
 
@@ -105,7 +106,9 @@ START_TEST(eval_and_train_say_what_they_leave_out)
     make_folder((const char *[]){"1.gif"}, 1);
     snprintf(command, sizeof command,
              "cd tests/data/eval/wafer && cp -r none Donut '%s' && cd '%s' && "
-             "for c in none Donut; do for f in $c/*; do cp $f $c/more.png; done; done",
+             "for c in none Donut; do for f in $c/*; do for n in 1 2 3 4; do cp $f $c/more$n.png; "
+             "done; done; "
+             "done",
              path, path);
     ck_assert_int_eq(system(command), 0);
     struct outcome *outcome =
@@ -121,5 +124,116 @@ START_TEST(eval_and_train_say_what_they_leave_out)
 }
 END_TEST
 
+/* ---- inputs that cannot be used ---- */
+
+/* A list of `count` texts, of which problems [read] are known. */
+static enum err_code check(size_t count, const char *const *problems, size_t read, double least,
+                           struct err *err)
+{
+    struct dataset_item items[20] = {0};
+    const struct dataset dataset = {.path = "x.csv", .items = items, .count = count};
+    static const char *const names[] = {"line 1", "line 2", "line 3", "line 4"};
+    ck_assert(count <= 20);
+    for (size_t i = 0; i < count; i++)
+        items[i].name = names[i < 4 ? i : 3];
+    *err = (struct err){0};
+    return dataset_check_usable(&dataset, problems, read, least, err);
+}
+
+START_TEST(a_tenth_may_be_unusable_and_no_more)
+{
+    const char *problems[20] = {"it is broken", "it is broken"};
+    struct err err;
+    ck_assert_int_eq(check(20, problems, 20, 0.9, &err), ERR_OK);
+    problems[19] = "it is broken";
+    ck_assert_int_eq(check(20, problems, 20, 0.9, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(check(20, problems, 20, 0, &err), ERR_OK);
+    ck_assert_int_eq(check(20, problems, 20, 1, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(check(20, (const char *[20]){0}, 20, 1, &err), ERR_OK);
+}
+END_TEST
+
+START_TEST(unusable_inputs_are_told_by_kind)
+{
+    const char *problems[20] = {NULL, "cut off after 30 bytes", "not there",
+                                "cut off after 7 bytes"};
+    struct err err;
+    ck_assert_int_eq(check(10, problems, 10, 0.9, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "x.csv: 3 of 10 inputs cannot be used. Mend them or take them out, "
+                               "or give --usable-min 0 to go on with the others. 2 as line 2: cut "
+                               "off after 30 bytes; 1 as line 3: not there");
+    problems[4] = "too large";
+    problems[5] = "cut off after 7 lines";
+    problems[6] = "cut";
+    check(20, problems, 7, 0.9, &err);
+    ck_assert_ptr_nonnull(strstr(err.text, "x.csv: at least 6 of 20 inputs cannot be used. "));
+    ck_assert_ptr_nonnull(strstr(err.text, "; 1 as line 4: too large; 2 of other kinds"));
+}
+END_TEST
+
+START_TEST(without_a_usable_input_the_first_problem_is_told)
+{
+    struct err err;
+    ck_assert_int_eq(check(2, (const char *[]){"a", "b"}, 2, 0, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "x.csv: none of 2 inputs can be used; line 1: a");
+}
+END_TEST
+
+/* What is no picture by its name, such as notes beside each image, is no input. */
+START_TEST(pictures_of_other_formats_count_as_unusable)
+{
+    struct dataset dataset;
+    struct err err = {0};
+    const char *const problems[2] = {0};
+    make_folder((const char *[]){"1.png", "2.png", "1.txt", "2.txt", "3.TIFF"}, 5);
+    ck_assert(!dataset_open(&dataset, path, &(struct dataset_options){.kind = ENGINE_IMAGE}, &err));
+    ck_assert_int_eq(dataset_check_usable(&dataset, problems, 2, 0.9, &err), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, ": 1 of 3 inputs cannot be used. "));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "others. pictures of other formats than " INPUT_FORMATS_OR ": 1"));
+    dataset_close(&dataset);
+    remove_folder();
+}
+END_TEST
+
+/* Ten maps of each of two classes, of which three cannot be read. */
+START_TEST(programs_refuse_data_with_many_unusable_inputs)
+{
+    static const struct {
+        const char *program, *options[7];
+        int status; /* of a refusal */
+    } rows[] = {{"attnd-eval", {"--threads", "1"}, 1},
+                {"attnd-fit", {"--out", "OUT", "--loss-max", "100", "--quiet"}, 1},
+                {"attnd-train", {"--out", "OUT", "--epochs", "1", "--threads", "1"}, 2}};
+    char command[600], out[96], want[200];
+    make_folder(NULL, 0);
+    snprintf(command, sizeof command,
+             "cd tests/data/eval/wafer && rmdir '%s/a' && for c in none Donut; do mkdir '%s'/$c && "
+             "for n in 0 1 2 3 4 5 6 7 8 9; do cp $c/$(ls $c | head -1) '%s'/$c/$n.png; done; "
+             "done && cd '%s'/none && for n in 7 8 9; do echo > $n.png; done",
+             path, path, path, path);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(out, sizeof out, "%s/../%s-out", path, strrchr(path, '/') + 1);
+    snprintf(want, sizeof want, "%s: 3 of 20 inputs cannot be used. ", path);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        const char *line[16] = {"--model", "models/wafer-vit", "--data", path};
+        unsigned count = 4;
+        for (const char *const *word = rows[r].options; *word != NULL; word++)
+            line[count++] = strcmp(*word, "OUT") == 0 ? out : *word;
+        outcome_expect(outcome_of(rows[r].program, line), rows[r].status, "", want);
+        ck_assert_int_ne(access(out, F_OK), 0);
+        line[count++] = "--usable-min";
+        line[count] = "0";
+        outcome_expect(outcome_of(rows[r].program, line), 0, "", "");
+        snprintf(command, sizeof command, "rm -rf '%s'", out);
+        ck_assert_int_eq(system(command), 0);
+    }
+    remove_folder();
+}
+END_TEST
+
 SUITE("dataset_left_out", files_of_other_kinds_are_counted, files_of_many_kinds_fit_into_a_sentence,
-      a_folder_of_nothing_else_says_why_it_is_empty, eval_and_train_say_what_they_leave_out)
+      a_folder_of_nothing_else_says_why_it_is_empty, eval_and_train_say_what_they_leave_out,
+      a_tenth_may_be_unusable_and_no_more, unusable_inputs_are_told_by_kind,
+      without_a_usable_input_the_first_problem_is_told, pictures_of_other_formats_count_as_unusable,
+      programs_refuse_data_with_many_unusable_inputs)

@@ -258,8 +258,8 @@ START_TEST(samples_name_an_item_that_fails_and_go_on)
     samples_fixture_open_with(&fixture, GOLDEN "vit-0", path,
                               &(struct samples_options){.threads = 1});
     ck_assert_int_eq(fixture.err.code, ERR_UNUSABLE);
-    ck_assert_str_eq(fixture.err.text, "none of 2 inputs can be used; missing.png: "
-                                       "cannot be opened: No such file or directory");
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "/bad.csv: none of 2 inputs can be used; "
+                                                   "missing.png: cannot be opened: No such file"));
     ck_assert_ptr_null(fixture.samples);
     samples_fixture_close(&fixture);
     tempdir_close(&folder);

@@ -387,6 +387,7 @@ START_TEST(a_class_without_a_usable_input_is_named)
     train_fixture_images(&f, "right");
     snprintf(f.list, sizeof f.list, "%s/list.csv", f.data.path);
     f.options.validation = f.list;
+    f.options.usable_min = 0;
     for (unsigned i = 0; i < 3; i++) { /* "a", "b", "c": the first, one between, the last */
         char list[128], want[64];
         snprintf(list, sizeof list, "image,label\n%s,a\n%s,b\n%s,c\n03.png,%c\n",
