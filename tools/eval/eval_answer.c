@@ -1,5 +1,6 @@
 #include "tools/eval/eval.h"
 
+#include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/selftest.h"
 #include "learn/data/logit_list.h"
@@ -131,8 +132,25 @@ static enum err_code run_explanations(struct eval *eval, struct err *err)
 
 enum {
     KNOWN_BYTES = 512,
+    KNOWN_LIST_BYTES = 200,
+    KNOWN_NAMED = 4,
     KNOWN_SHARE = 20
 }; /* one in so many may be there by chance: blank wafers, empty logs */
+
+/* "line 2, line 3, line 5, line 8 and 12 more" */
+static void list_known(const struct eval *eval, const struct record *record, size_t known,
+                       char out[KNOWN_LIST_BYTES])
+{
+    const struct evaluation *evaluation = eval_evaluation(eval);
+    size_t used = 0, named = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < evaluation->count && named < KNOWN_NAMED; i++)
+        if (record_knows(record, evaluation->digests[i]))
+            used += (size_t)snprintf(out + used, KNOWN_LIST_BYTES - used, "%s%.32s",
+                                     named++ > 0 ? ", " : "", eval->dataset.items[i].name);
+    if (known > named)
+        snprintf(out + used, KNOWN_LIST_BYTES - used, " and %zu more", known - named);
+}
 
 /* Figures on them flatter, and thresholds chosen on them trust too much: *text says so, and is
  * empty if they are few. */
@@ -142,21 +160,27 @@ static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYT
     const struct evaluation *evaluation = eval_evaluation(eval);
     struct err cause = {0};
     struct record record;
-    bool found;
+    char list[KNOWN_LIST_BYTES], split[PATH_MAX];
+    bool found, has_split = false;
     text[0] = '\0';
     if (eval->out_of_fold_count > 0)
         return ERR_OK; /* judged by models that had not learnt them */
     record_read(eval->how.dir, &found, &record, &cause); /* a damaged one tells nothing */
-    size_t known = record_count_known(&record, evaluation->digests, evaluation->count);
-    if (known > evaluation->count / KNOWN_SHARE)
+    const size_t known = record_count_known(&record, evaluation->digests, evaluation->count);
+    if (known > evaluation->count / KNOWN_SHARE) {
+        list_known(eval, &record, known, list);
+        if (!file_path(split, eval->how.dir, "split.jsonl", &(struct err){0}))
+            file_exists(split, &has_split, &(struct err){0});
         snprintf(text, KNOWN_BYTES,
-                 "%s%zu of %zu inputs are among those that this model learnt: %s; take inputs that "
-                 "it has not seen, such as those of training's split.jsonl",
-                 record.is_sample ? "about " : "", known, evaluation->count,
+                 "%s%zu of %zu inputs are among those that this model learnt (%s): %s; take them "
+                 "out, or take inputs that it has not seen%s%.120s",
+                 record.is_sample ? "about " : "", known, evaluation->count, list,
                  eval->calibrates && evaluation != &eval->numbers.evaluation
-                     ? "a temperature and thresholds fitted on them promise too much "
-                       "for new inputs"
-                     : "the figures are better than on new inputs");
+                     ? "a temperature and thresholds fitted on them promise too much for new inputs"
+                     : "the figures are better than on new inputs",
+                 has_split ? ", such as those that training held back, --data " : "",
+                 has_split ? split : "");
+    }
     record_close(&record);
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
 }

@@ -46,11 +46,12 @@ START_TEST(eval_warns_of_learnt_inputs_in_any_file)
     char other[160];
     train_on_different_texts();
     struct outcome *outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list);
-    outcome_expect(
-        outcome, 0, "",
-        "attnd-eval: warning: 36 of 40 inputs are among those that this model learnt: "
-        "the figures are better than on new inputs; take inputs that it has not seen, such "
-        "as those of training's split.jsonl\n");
+    outcome_holds(outcome, 0, "",
+                  "attnd-eval: warning: 36 of 40 inputs are among those that this model learnt ("
+                  "line 1, line 2, line 3, line 4 and 32 more): the figures are better than on new "
+                  "inputs; take them out, or take inputs that it has not seen, such as those that "
+                  "training held back, --data ");
+    outcome_expect(outcome, 0, "", "/split.jsonl\n");
     tempdir_write(&f.second, "copy.csv", "text,label\nred 9,hot\nblue 3,cold\nred 8,hot\n", 43);
     snprintf(other, sizeof other, "%s/copy.csv", f.second.path);
     outcome = RUN("attnd-eval", "--model", f.first.path, "--data", other);
@@ -76,10 +77,9 @@ START_TEST(a_model_is_not_calibrated_on_what_it_learnt)
     struct outcome *outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list,
                                   "--calibrate", "--out", f.second.path);
     outcome_expect(outcome, 1, "",
-                   "attnd-eval: --calibrate: 36 of 40 inputs are among those that this model "
-                   "learnt: a temperature and thresholds fitted on them promise too much for new "
-                   "inputs; take inputs that it has not seen, such as those of training's "
-                   "split.jsonl, or give --force\n");
+                   "32 more): a temperature and thresholds fitted on them promise too much for "
+                   "new inputs; take them out, or take inputs that it has not seen, such as those "
+                   "that training held back, --data ");
     ck_assert(!file_read(&after, &len_after, path, 1 << 20, &err));
     ck_assert_uint_eq(len, len_after);
     ck_assert_mem_eq(before, after, len);
@@ -91,10 +91,7 @@ START_TEST(a_model_is_not_calibrated_on_what_it_learnt)
     outcome_expect(outcome, 2, "", "--force works only with --calibrate and --write-agreement");
     outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--dtype", "int8",
                   "--against", "f32", "--write-agreement");
-    outcome_expect(outcome, 1, "",
-                   "attnd-eval: --write-agreement: 36 of 40 inputs are among those that this model "
-                   "learnt: the figures are better than on new inputs; take inputs that it has not "
-                   "seen, such as those of training's split.jsonl, or give --force\n");
+    outcome_expect(outcome, 1, "", "/split.jsonl, or give --force\n");
     outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--dtype", "int8",
                   "--against", "f32", "--write-agreement", "--force");
     outcome_expect(outcome, 0, "", "the figures are better than on new inputs; ");
