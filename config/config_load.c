@@ -40,8 +40,11 @@ static enum err_code scan_flags(struct loader *loader, int argc, char *const *ar
             return ERR_OK;
         }
         size_t index = option_index(argument.option);
-        if (index == OPTION_TOTAL + OPTION_CONFIG)
+        if (index == OPTION_TOTAL + OPTION_CONFIG) {
+            if (cli_option_set(argument.option, loader->config, argument.value, err))
+                return err_prefix(err, "--config: ");
             loader->file = argument.value;
+        }
         if (index >= OPTION_TOTAL && loader->action < actions[index - OPTION_TOTAL])
             loader->action = actions[index - OPTION_TOTAL]; /* printing includes checking */
     }

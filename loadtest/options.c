@@ -89,12 +89,14 @@ static const struct cli_option table[] = {
         .help = "Longest time for an answer."),
     CLI_ROW_OTHER("text", "TEXT", add_source, .tag = OPTIONS_TEXT,
                   .help = "Sends this text. Sources may be given several times."),
-    CLI_ROW_OTHER("text-file", "FILE", add_source, .tag = OPTIONS_TEXT_FILE,
-                  .help = "Sends the file as one text."),
+    CLI_ROW_OTHER("text-file", "FILE", add_source, .tag = OPTIONS_TEXT_FILE, .stream = CLI_STDIN,
+                  .help = "Sends the file as one text; - is standard input."),
     CLI_ROW_OTHER("texts-jsonl", "FILE", add_source, .tag = OPTIONS_TEXTS_JSONL,
-                  .help = "Sends the \"text\" of each line, one a request, in turn."),
-    CLI_ROW_OTHER("image", "FILE", add_source, .tag = OPTIONS_IMAGE,
-                  .help = "Sends a picture's file."),
+                  .stream = CLI_STDIN,
+                  .help = "Sends the \"text\" of each line, one a request, in turn; - is standard "
+                          "input."),
+    CLI_ROW_OTHER("image", "FILE", add_source, .tag = OPTIONS_IMAGE, .stream = CLI_STDIN,
+                  .help = "Sends a picture's file; - is standard input."),
     CLI_ROW_OTHER("get", "PATH", add_source, .tag = OPTIONS_GET,
                   .help = "Gets this path; only the status is judged."),
     CLI_ROW_OTHER("weight", "N", weigh, .min = 1, .max = 1000,
@@ -102,17 +104,18 @@ static const struct cli_option table[] = {
     FLAG(raw, "raw", "Raw bodies (image/png, text/plain) instead of JSON."),
     ROW(model, "model", "NAME", .help = "Asks for this model."),
     ROW(top_k, "top-k", "N|all", .help = "Asks for so many predictions."),
-    ROW(key_file, "key-file", "FILE", .help = "Sends the key in this file with each request."),
+    ROW(key_file, "key-file", "FILE", .stream = CLI_STDIN,
+        .help = "Sends the key in this file with each request; - is standard input."),
     CLI_ROW_CA_FILE(struct options, ca_file),
     FLAG(insecure, "insecure", "With https: takes any certificate, for any name."),
     ROW(cert_file, "cert-file", "FILE",
         .help = "With https: PEM certificate to show to a server that asks for one."),
     ROW(key_pem_file, "key-pem-file", "FILE",
         .help = "PEM file with the private key of that certificate."),
-    ROW(expect, "expect", "FILE",
-        .help =
-            "Lines of attnd-predict --json for the inputs in their order; answers must have the "
-            "same label and the same order of predictions, scores within --tolerance."),
+    ROW(expect, "expect", "FILE", .stream = CLI_STDIN,
+        .help = "Lines of attnd-predict --json for the inputs in their order (- is standard "
+                "input); answers must have the "
+                "same label and the same order of predictions, scores within --tolerance."),
     ROW(tolerance, "tolerance", "T", .min = 0, .max = 1, .fallback = "1e-5",
         .help = "Largest difference between a score and the expected one."),
     CLI_ROW_OTHER(

@@ -42,8 +42,9 @@ static enum err_code add_place(const struct cli_option *option, void *target, co
 
 #define FIELD(field) CLI_FIELD(struct tool, field)
 #define KEY_FILE                                                                                   \
-    .name = "key-file", FIELD(key_file), .value = "FILE",                                          \
-    .help = "The key that the log was written with (audit_key_file of attnd)."
+    .name = "key-file", FIELD(key_file), .value = "FILE", .stream = CLI_STDIN,                     \
+    .help =                                                                                        \
+        "The key that the log was written with (audit_key_file of attnd); - is standard input."
 #define TYPE                                                                                       \
     .name = "type", FIELD(type),                                                                   \
     .choices = "prediction|repeat|feedback|feedback_removed|reload|rollout|fit|start|stop|begin|"  \

@@ -127,9 +127,9 @@ static const struct cli_option search_options[] = {
     CLI_ROW_MODEL(TOOL, dir),
     CLI_ROW_OTHER("text", "S", add_input, .tag = VALUE_TEXT, .help = "Searches for this text."),
     CLI_ROW_OTHER(
-        "file", "F", add_input, .tag = VALUE_FILE,
+        "file", "F", add_input, .tag = VALUE_FILE, .stream = CLI_STDIN,
         .help = "Searches for the whole file, a text or a picture; - is a text on standard input."),
-    CLI_ROW_OTHER("lines", "F", add_lines,
+    CLI_ROW_OTHER("lines", "F", add_lines, .stream = CLI_STDIN,
                   .help =
                       "Searches for each line of the file that is not blank; - is standard input."),
     CLI_ROW(TOOL, k, "k", "N", .min = 1, .max = INDEX_NEIGHBOURS_MAX, .fallback = "5",
@@ -170,6 +170,7 @@ static const struct cli search_cli = {
     .options = search_options,
     .option_count = sizeof search_options / sizeof search_options[0],
     .positional = add_input,
+    .positional_stream = true,
 };
 
 static enum err_code set_path(const struct cli_option *option, void *target, const char *value,

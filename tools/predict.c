@@ -240,12 +240,12 @@ static const struct cli_option options[] = {
     CLI_ROW_OTHER(
         "text-pair", "S", add_pair,
         .help = "The second text of the --text before it, for a model that reads two together."),
-    CLI_ROW_OTHER("text-file", "F", add_value, .tag = VALUE_TEXT_FILE,
+    CLI_ROW_OTHER("text-file", "F", add_value, .tag = VALUE_TEXT_FILE, .stream = CLI_STDIN,
                   .help = "Predicts the whole file as one text; - is standard input."),
     CLI_ROW_OTHER("image", "F", add_value, .tag = VALUE_IMAGE,
                   .help = "Predicts this " INPUT_FORMATS_OR
                           " file, or a wafer: F.stdf or F.stdf#WAFER_ID."),
-    CLI_ROW_OTHER("lines", "F", add_lines,
+    CLI_ROW_OTHER("lines", "F", add_lines, .stream = CLI_STDIN,
                   .help = "Predicts each line of the file that is not blank; - is standard input."),
     CLI_ROW_OTHER(
         "long-text", "HOW", set_long_text,

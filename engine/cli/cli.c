@@ -139,10 +139,27 @@ enum err_code cli_next(const struct cli *cli, int argc, char *const *argv, int *
     return take_value(out, argc, argv, at, err);
 }
 
+/* Counts the arguments that name standard input. */
+static enum err_code check_stream(const struct cli *cli, const struct cli_argument *argument,
+                                  unsigned *stdins, struct err *err)
+{
+    const struct cli_option *option = argument->option;
+    if (argument->value == NULL || strcmp(argument->value, "-") != 0)
+        return ERR_OK;
+    if (option == NULL && !cli->positional_stream)
+        return err_set(err, ERR_UNUSABLE,
+                       "'-': standard input is read only where --help says so; a file or folder of "
+                       "this name is ./-");
+    *stdins += option == NULL || option->stream == CLI_STDIN;
+    return *stdins < 2 ? ERR_OK
+                       : err_set(err, ERR_UNUSABLE, "standard input (-) can be read only once");
+}
+
 enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void *target,
                         enum cli_action *action, struct err *err)
 {
     bool given[OPTIONS_MAX] = {false};
+    unsigned stdins = 0;
     assert(cli->option_count <= OPTIONS_MAX);
     *action = CLI_RUN;
     if (cli_option_set_fallbacks(cli->options, cli->option_count, target, err))
@@ -154,6 +171,8 @@ enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void
         *action = argument.action;
         if (*action != CLI_RUN)
             return ERR_OK;
+        if (check_stream(cli, &argument, &stdins, err))
+            return err->code;
         if (argument.option == NULL) {
             if (cli->positional(NULL, target, argument.value, err))
                 return err->code;

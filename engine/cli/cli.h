@@ -13,6 +13,7 @@
 #include "engine/base/err.h"
 #include "engine/cli/cli_option.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -21,7 +22,8 @@ struct cli {
     const char *examples; /* command lines, each line after two blanks; NULL: none */
     const struct cli_option *options;
     size_t option_count;
-    const char *epilogue; /* the end of --help; NULL: what the exit statuses of a tool are */
+    const char *epilogue;   /* the end of --help; NULL: what the exit statuses of a tool are */
+    bool positional_stream; /* an argument that is no option may be "-", standard input */
     /* Called for an argument that is no option (`option` is NULL then); NULL: such arguments are
      * errors. */
     enum err_code (*positional)(const struct cli_option *option, void *target, const char *value,
@@ -32,9 +34,9 @@ enum cli_action { CLI_RUN, CLI_HELP, CLI_VERSION };
 
 /* The defaults, then each argument in its order. ERR_UNUSABLE: an unknown option (with the nearest
  * known one), a missing or superfluous value, a value that its row refuses (the text begins with
- * the option), a missing required option, or a library of another version than is tested
- * (engine/base/versions.h). --help and --version end the reading: arguments after them are not
- * checked. */
+ * the option), standard input named twice, a missing required option, or a library of another
+ * version than is tested (engine/base/versions.h). --help and --version end the reading: arguments
+ * after them are not checked. */
 enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void *target,
                         enum cli_action *action, struct err *err);
 

@@ -79,6 +79,24 @@ bool cli_option_is_choice(const char *choices, const char *text)
     return false;
 }
 
+/* ---- paths ---- */
+
+bool cli_option_is_path(const struct cli_option *option)
+{
+    return option->value != NULL && cli_option_is_choice("F|FILE|DIR|PATH", option->value);
+}
+
+static enum err_code check_stream(const struct cli_option *option, const char *value,
+                                  struct err *err)
+{
+    if (value == NULL || strcmp(value, "-") != 0 || !cli_option_is_path(option) ||
+        option->stream != CLI_NO_STREAM)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "- is standard input or output, which this option does not take; a file or "
+                   "folder of this name is ./-");
+}
+
 /* ---- any ---- */
 
 enum err_code cli_option_set(const struct cli_option *option, void *target, const char *value,
@@ -87,6 +105,8 @@ enum err_code cli_option_set(const struct cli_option *option, void *target, cons
     size_t whole = 0;
     double real;
     char *end;
+    if (check_stream(option, value, err))
+        return err->code;
     if (option->apply != NULL)
         return option->apply(option, target, value, err);
     switch (option->type) {

@@ -33,6 +33,9 @@ enum cli_type {
     CLI_OTHER /* a value that `apply` converts */
 };
 
+/* The standard stream that "-" names as the value of a path. */
+enum cli_stream { CLI_NO_STREAM, CLI_STDIN, CLI_STDOUT };
+
 struct cli_option {
     /* Words joined by '-' or '_', without the leading dashes. The command line has '-' between. */
     const char *name;
@@ -45,6 +48,9 @@ struct cli_option {
     /* Puts the value into the target instead of the type's own writer; NULL: none. */
     enum err_code (*apply)(const struct cli_option *option, void *target, const char *value,
                            struct err *err);
+    /* A path, whose `value` is F, FILE, DIR or PATH, may be this stream, which the help names.
+     * Without one "-" is refused, so that nobody finds a file of this name who meant a stream. */
+    enum cli_stream stream;
     int tag; /* the table's own; not used by cli.h */
     bool is_required;
     const char *help; /* one sentence */
@@ -80,6 +86,7 @@ enum err_code cli_option_set_fallbacks(const struct cli_option *options, size_t 
 enum err_code cli_option_set_real(const struct cli_option *option, void *target, double number,
                                   struct err *err);
 
+bool cli_option_is_path(const struct cli_option *option); /* by the name of its value */
 bool cli_option_is_real(const struct cli_option *option); /* a CLI_FLOAT or a CLI_DOUBLE */
 double cli_option_real(const struct cli_option *option, const void *target);
 bool cli_option_is_whole(const struct cli_option *option); /* a CLI_UNSIGNED or a CLI_SIZE */

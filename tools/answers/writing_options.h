@@ -54,8 +54,13 @@ void writing_options_close(struct writing_options *options);
                     "the language of the texts, as the checkpoint's tokenizer calls it."),         \
         WRITING_ROW(SET, "target" S "language", "CODE", "the language to write in."),              \
         WRITING_ROW(SET, "pattern", "REGEX", "a regular expression that the whole text matches."), \
-        WRITING_ROW(SET, "allowed", "FILE",                                                        \
-                    "the text is one of the file's lines that are not blank."),                    \
+        {.name = "allowed",                                                                        \
+         .type = CLI_OTHER,                                                                        \
+         .apply = SET,                                                                             \
+         .value = "FILE",                                                                          \
+         .stream = CLI_STDIN,                                                                      \
+         .help = "Writing: the text is one of the file's lines that are not blank; - is standard " \
+                 "input."},                                                                        \
         WRITING_ROW(SET, "checksum", "NAME",                                                       \
                     "the text ends with its check characters: " ENGINE_CHECKSUM_NAMES ".")
 #define WRITING_ROW_ALLOW(SET)                                                                     \

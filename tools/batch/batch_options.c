@@ -50,6 +50,16 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     return answer_words_method(value, &options->local.answers.how.method, err);
 }
 
+static enum err_code set_out(const struct cli_option *option, void *target, const char *value,
+                             struct err *err)
+{
+    (void)option;
+    if (value[0] == '\0')
+        return err_set(err, ERR_UNUSABLE, "must not be empty");
+    ((struct batch_options *)target)->out = strcmp(value, "-") != 0 ? value : NULL;
+    return ERR_OK;
+}
+
 #define ROW(member, ...) CLI_ROW(struct batch_options, member, __VA_ARGS__)
 #define FLAG(member, name, help) CLI_ROW_FLAG(struct batch_options, member, name, help)
 
@@ -59,10 +69,10 @@ static const struct cli_option table[] = {
             "The checkpoint directory, or the name of a shipped model; with --url the name of a "
             "model that is served there "
             "(default: the server's)."),
-    CLI_ROW_OTHER("lines", "FILE", add_source, .tag = SOURCE_LINES,
+    CLI_ROW_OTHER("lines", "FILE", add_source, .tag = SOURCE_LINES, .stream = CLI_STDIN,
                   .help = "Answers each line of the file that is not blank; - is standard input."),
     CLI_ROW_OTHER(
-        "data", "FILE", add_source, .tag = SOURCE_DATA,
+        "data", "FILE", add_source, .tag = SOURCE_DATA, .stream = CLI_STDIN,
         .help =
             "Answers each line of a .jsonl or .ndjson file, or each record of a .csv file, which "
             "may be .gz; - is JSON lines of standard input. Images are relative to the file; id is "
@@ -71,10 +81,10 @@ static const struct cli_option table[] = {
         .help = "The member or column of --data that holds the text."),
     ROW(image_field, "image-field", "NAME", .fallback = "image",
         .help = "The member or column of --data that names the image."),
-    ROW(out, "out", "FILE",
-        .help =
-            "Where the results go (default: standard output). The same command continues a file "
-            "that it began, by FILE.state."),
+    ROW(out, "out", "FILE", .apply = set_out, .stream = CLI_STDOUT,
+        .help = "Where the results go (default, and -: standard output). The same command "
+                "continues a file "
+                "that it began, by FILE.state."),
     ROW(format, "format", "NAME", .choices = "jsonl|csv", .fallback = "jsonl",
         .help = "One JSON object a line, as POST /predict answers, or a flat table."),
     CLI_ROW_OTHER(
@@ -113,8 +123,8 @@ static const struct cli_option table[] = {
             "Asks a running attnd, http://HOST:PORT or https://, instead of opening a model. A run "
             "is resumed if the served model has the same name, version, dtype and weights. "
             "attnd.json is not compared: give a new calibration a new version."),
-    ROW(remote.key_file, "key-file", "FILE",
-        .help = "With --url: sends the key in this file with each request."),
+    ROW(remote.key_file, "key-file", "FILE", .stream = CLI_STDIN,
+        .help = "With --url: sends the key in this file with each request; - is standard input."),
     CLI_ROW_CA_FILE(struct batch_options, remote.ca_file),
 };
 

@@ -73,16 +73,11 @@ static enum err_code open_source(struct source *source, struct err *err)
 enum err_code sources_open(struct sources *sources, const char *text_field, const char *image_field,
                            struct err *err)
 {
-    unsigned stdins = 0;
     for (unsigned i = 0; i < sources->count && err->code == ERR_OK; i++) {
         struct source *source = &sources->items[i];
         source->reader.stop = sources->stop;
         source->form.text_field = text_field;
         source->form.image_field = image_field;
-        bool is_stdin = source->kind != SOURCE_PATH && strcmp(source->form.path, "-") == 0;
-        stdins += is_stdin;
-        if (stdins > 1)
-            return err_set(err, ERR_UNUSABLE, "standard input (-) can be read only once");
         open_source(source, err);
     }
     return err->code;

@@ -130,17 +130,6 @@ START_TEST(sources_refuse_what_cannot_be_read_before_anything_is)
 }
 END_TEST
 
-START_TEST(sources_read_standard_input_once)
-{
-    begin();
-    sources_add(sources, SOURCE_LINES, "-", &err);
-    sources_add(sources, SOURCE_DATA, "-", &err);
-    ck_assert_int_eq(sources_open(sources, "text", "image", &err), ERR_UNUSABLE);
-    ck_assert_str_eq(err.text, "standard input (-) can be read only once");
-    end();
-}
-END_TEST
-
 START_TEST(sources_are_bounded)
 {
     begin();
@@ -153,4 +142,4 @@ END_TEST
 
 SUITE("sources", sources_come_in_the_order_of_the_arguments, sources_list_the_files_of_a_folder,
       sources_digest_tells_every_change, sources_refuse_what_cannot_be_read_before_anything_is,
-      sources_read_standard_input_once, sources_are_bounded)
+      sources_are_bounded)
