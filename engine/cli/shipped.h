@@ -1,7 +1,7 @@
-/* shipped.h - models and configurations that come with the program, found by their names: beside
- * the build in models/ and models/configs/, or below the installation's share/attnd/models/. The
- * places follow from the program's own, /proc/self/exe, so that nothing needs to be set and a copy
- * of the whole still works. Every program that asks for a checkpoint directory takes these names.
+/* shipped.h - models and configurations that come with the program, found by their names
+ * (engine/format/model_places.h). The places follow from the program's own, /proc/self/exe, so that
+ * nothing needs to be set and a copy of the whole still works. Every program that asks for a
+ * checkpoint directory takes these names.
  *
  *     {.name = "model", FIELD(dir), .value = "DIR", .apply = shipped_option, ...},
  *

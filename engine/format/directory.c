@@ -3,6 +3,7 @@
 #include "engine/format/directory.h"
 
 #include "engine/base/file.h"
+#include "engine/format/model_places.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { NAMES_BYTES = 200 };
 
 /* ---- names ---- */
 
@@ -216,6 +219,20 @@ static enum err_code refuse_without_config(const char *dir, struct err *err)
     return err_set(err, ERR_UNSUPPORTED, "the directory has no config.json");
 }
 
+/* Lists the models that lie beside the path, and those that are shipped, if it is a plain name. */
+static enum err_code refuse_missing(const char *dir, struct err *err)
+{
+    char bin[PATH_MAX], beside[NAMES_BYTES] = "", shipped[NAMES_BYTES] = "";
+    model_places_beside(dir, beside, sizeof beside);
+    if (strchr(dir, '/') == NULL) {
+        model_places_bin(bin);
+        model_places_shipped(bin, false, shipped, sizeof shipped);
+    }
+    return err_set(err, ERR_IO, "there is no directory %s%s%s%s%s", dir,
+                   beside[0] != '\0' ? "; models lie beside it in " : "", beside,
+                   shipped[0] != '\0' ? "; shipped models are " : "", shipped);
+}
+
 enum err_code directory_check(const char *dir, struct err *err)
 {
     struct stat status;
@@ -226,7 +243,7 @@ enum err_code directory_check(const char *dir, struct err *err)
             return ERR_OK;
         if (lstat(dir, &status) == 0)
             return err_set(err, ERR_IO, "%s is a broken link: its target does not exist", dir);
-        return err_set(err, ERR_IO, "there is no directory %s", dir);
+        return refuse_missing(dir, err);
     }
     if (!S_ISDIR(status.st_mode))
         return refuse_file(dir, err);

@@ -80,7 +80,14 @@ static void expect_failure(const char *const *arguments, int code, const char *w
 
 START_TEST(an_unusable_model_ends_with_2_and_says_why)
 {
-    FAILS(2, "model a: there is no directory models/none", "--model", "a=models/none");
+    FAILS(2,
+          "model a: there is no directory models/none; models lie beside it in "
+          "models/kernel-bert, models/testlog-bert, ",
+          "--model", "a=models/none");
+    FAILS(2,
+          "model a: there is no directory nope; shipped models are kernel-bert, testlog-bert, "
+          "wafer-id, wafer-vit",
+          "--model", "a=nope");
     FAILS(2, "model a: ", "--model", "a=tests/data/examples");
     FAILS(2, "model a: the linear backend 'openblas' cannot multiply in int8", "--model",
           "a=models/kernel-bert,dtype=int8", "--linear-backend", "openblas");
