@@ -411,6 +411,7 @@ struct engine_text {
     const char *text; /* [len] UTF-8, ended by a NUL */
     size_t len;
     const int32_t *ids; /* [count] without the start; the end, if there is one, is the last */
+    bool has_start;     /* the text begins with the start, ids[-1], which is no special token */
     const float *probabilities; /* [count] natural logarithms; 0 where a token was forced */
     unsigned count;
     float log_probability;  /* of the whole text: the sum of the logarithms */
@@ -512,7 +513,8 @@ enum err_code engine_result_texts(struct engine_result *result, struct arena *ar
 /* True if the text has all the tokens that it may have: its length ended it, whatever is last. */
 bool engine_text_is_longest(const struct engine_input *input, const struct engine_text *text);
 /* The characters that a token adds to a text, whole ones, which go to the token that ends them. A
- * special token adds none, but the last of a text that ends within a character adds its U+FFFD. */
+ * special token adds none, but the last of a text that ends within a character adds its U+FFFD, and
+ * the last of a text that has nothing but its start adds that. */
 struct engine_piece {
     unsigned index;
     int32_t id;
@@ -523,7 +525,8 @@ struct engine_piece {
     const char *name; /* [name_len] of a special token: its string, the model's; else NULL */
     size_t name_len;
 };
-/* The place in a text up to which its pieces are taken; zeros at first. */
+/* The place in a text up to which its pieces are taken; zeros at first. A start that the text has
+ * is in the first piece that adds something. */
 struct engine_pieces {
     unsigned first, told, next;
     size_t told_bytes; /* of the text of the tokens from `first` */

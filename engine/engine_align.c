@@ -99,7 +99,7 @@ enum err_code engine_align(const struct engine_model *model, const struct engine
         return err->code;
     for (unsigned t = 0; t < text->count; t++) {
         aligned[t].text = pieces[t].text;
-        aligned[t].len = pieces[t].is_special ? 0 : pieces[t].len;
+        aligned[t].len = pieces[t].len;
     }
     return input->kind == ENGINE_TEXT ? align_words(input, text, aligned, arena, out, err)
                                       : align_patches(model, input, text, aligned, arena, out, err);

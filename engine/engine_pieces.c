@@ -30,19 +30,22 @@ static bool is_last_of_text(const struct tokenizer *tokenizer, const int32_t *id
     return index + 1 == count;
 }
 
-/* Takes what ids[first .. next) have beyond the bytes that were told; len is 0 if it must wait. A
- * decoder may change a text at its start, so tokens before it are read, too. They begin behind a
- * token up to which all was told and that added something: spaces alone may be taken off there. */
-static enum err_code decode(const struct tokenizer *tokenizer, const int32_t *ids, bool is_last,
-                            struct engine_pieces *at, struct engine_piece *out, struct arena *arena,
-                            struct err *err)
+/* Takes what the tokens [first .. next), counted from the start if the text has it, have beyond the
+ * bytes that were told; len is 0 if it must wait. A decoder may change a text at its start, so
+ * tokens before it are read, too. They begin behind a token up to which all was told and that added
+ * something: spaces alone may be taken off there. */
+static enum err_code decode(const struct tokenizer *tokenizer, const struct engine_text *written,
+                            bool is_last, struct engine_pieces *at, struct engine_piece *out,
+                            struct arena *arena, struct err *err)
 {
     const char *text, *kept;
+    const int32_t *ids = written->ids - written->has_start;
+    const unsigned next = at->next + written->has_start;
     size_t len, bytes = at->told_bytes;
     struct arena passing;
     arena_init(&passing);
-    if (tokenizer_decode(tokenizer, ids + at->first, at->next - at->first, true, &text, &len,
-                         &passing, err))
+    if (tokenizer_decode(tokenizer, ids + at->first, next - at->first, true, &text, &len, &passing,
+                         err))
         goto out;
     const size_t whole = is_last ? len : whole_bytes(text, len);
     while (bytes < whole && ((unsigned char)text[bytes] & 0xC0) == 0x80)
@@ -54,10 +57,10 @@ static enum err_code decode(const struct tokenizer *tokenizer, const int32_t *id
     at->told_bytes = whole;
     if (out->text == NULL)
         err_no_memory(err, out->len + 1);
-    else if (whole == len && !tokenizer_decode(tokenizer, ids + at->told, at->next - at->told, true,
+    else if (whole == len && !tokenizer_decode(tokenizer, ids + at->told, next - at->told, true,
                                                &kept, &at->told_bytes, &passing, err)) {
         at->first = at->told;
-        at->told = at->next;
+        at->told = next;
     }
 out:
     arena_deinit(&passing);
@@ -80,9 +83,8 @@ static enum err_code take_piece(const struct tokenizer *tokenizer, const struct 
         out->name = string->text;
         out->name_len = string->len;
     }
-    return out->is_special && !is_last
-               ? ERR_OK
-               : decode(tokenizer, text->ids, is_last, pieces, out, arena, err);
+    return out->is_special && !is_last ? ERR_OK
+                                       : decode(tokenizer, text, is_last, pieces, out, arena, err);
 }
 
 enum err_code engine_next_piece(const struct engine_result *result, struct engine_pieces *pieces,

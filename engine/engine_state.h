@@ -89,8 +89,9 @@ struct engine_model {
     unsigned encoded;                    /* labels of them */
     struct ngram_table ngrams;           /* its weight is NULL: the encoder answers alone */
     struct generation_config generation; /* of a model that writes */
-    unsigned token_bytes;                /* of its longest token, as a string */
-    enum engine_checksum checksum;       /* of its texts, where a request says nothing */
+    bool writes_start;             /* its texts begin with the start, which is no special token */
+    unsigned token_bytes;          /* of its longest token, as a string */
+    enum engine_checksum checksum; /* of its texts, where a request says nothing */
     struct token_texts texts, first_texts; /* what its tokens add to a text */
     struct engine_info info;
     struct arena arena;

@@ -161,6 +161,7 @@ struct engine_text engine_write_so_far(const struct engine_result *result,
     *tokenizer = writer->model->stacks[1].pipeline.tokenizer;
     return text != NULL ? *text
                         : (struct engine_text){.ids = writer->ids,
+                                               .has_start = writer->model->writes_start,
                                                .probabilities = writer->logs,
                                                .count = result->is_done ? 0 : result->written};
 }
@@ -185,7 +186,10 @@ enum err_code engine_write_open(struct engine_model *model, const char *dir, str
     }
     if (take_texts(model, err))
         return err->code;
-    return generation_config_read(&model->generation, dir, &sizes, &model->arena, err);
+    if (generation_config_read(&model->generation, dir, &sizes, &model->arena, err))
+        return err->code;
+    model->writes_start = tokenizer_decodes(tokenizer, (int32_t)model->generation.start);
+    return ERR_OK;
 }
 
 enum err_code engine_check_writing(const struct engine_model *model,
@@ -256,21 +260,23 @@ static bool take_alignment(struct writer *writer, const struct spec *target,
     return writer->layers != NULL && writer->alignment != NULL;
 }
 
-/* Bytes in which any text of the search is decoded. */
+/* Bytes in which any text of the search is decoded, with its start. */
 static size_t text_bytes(const struct engine_model *model, const struct generation_config *config)
 {
-    return tokenizer_decode_bytes(model->stacks[1].pipeline.tokenizer,
-                                  (size_t)config->new_max * model->token_bytes, config->new_max);
+    const size_t count = config->new_max + (size_t)1;
+    return tokenizer_decode_bytes(model->stacks[1].pipeline.tokenizer, count * model->token_bytes,
+                                  count);
 }
 
 /* True if a text that ends obeys the rules as it is decoded. */
 static bool holds(void *context, const uint32_t *ids, unsigned count)
 {
     struct writer *writer = context;
+    const unsigned start = writer->model->writes_start;
     size_t len;
-    const char *text =
-        tokenizer_decode_into(writer->model->stacks[1].pipeline.tokenizer, (const int32_t *)ids,
-                              count, true, writer->room, writer->room_bytes, &len);
+    const char *text = tokenizer_decode_into(writer->model->stacks[1].pipeline.tokenizer,
+                                             (const int32_t *)ids - start, count + start, true,
+                                             writer->room, writer->room_bytes, &len);
     return engine_rules_broken(writer->rules, text, len) == NULL;
 }
 
@@ -286,6 +292,7 @@ static enum err_code take_rules(struct writer *writer, const struct writing_inpu
     writer->check =
         (struct output_check){.texts = &model->texts,
                               .first = &model->first_texts,
+                              .start = model->writes_start ? &model->generation.start : NULL,
                               .skips_empty = tokenizer_strips(model->stacks[1].pipeline.tokenizer),
                               .automaton_count = writer->rules->count,
                               .holds = holds,
@@ -307,6 +314,17 @@ static enum input_doubt doubt_of(const struct engine_model *model, const struct 
     return doubt == DOUBT_NONE && is_fitted != is_demanded ? DOUBT_CHECKSUM : doubt;
 }
 
+/* Room for ids behind the start. NULL without memory. */
+static int32_t *ids_behind_start(const struct engine_model *model, size_t count,
+                                 struct arena *arena)
+{
+    int32_t *ids = arena_alloc_array(arena, count + 1, sizeof *ids);
+    if (ids == NULL)
+        return NULL;
+    ids[0] = (int32_t)model->generation.start;
+    return ids + 1;
+}
+
 enum err_code engine_write_room(struct engine_result *out, const struct engine_model *model,
                                 const struct engine_input *input, struct arena *arena,
                                 struct err *err)
@@ -326,7 +344,7 @@ enum err_code engine_write_room(struct engine_result *out, const struct engine_m
         return err_no_memory(err, cache);
     *writer = (struct writer){
         .model = model, .config = config, .views = views, .doubt = doubt_of(model, input)};
-    writer->ids = arena_alloc_array(arena, config->new_max, sizeof *writer->ids);
+    writer->ids = ids_behind_start(model, config->new_max, arena);
     writer->logs = arena_alloc_array(arena, config->new_max, sizeof *writer->logs);
     if (writer->ids == NULL || writer->logs == NULL)
         return err_no_memory(err, config->new_max * (sizeof *writer->ids + sizeof *writer->logs));
@@ -356,7 +374,7 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
     const size_t aligned = writing == NULL || !writing->aligns ? 0 : (2 * slots + layers) * tokens;
     const size_t answer =
         GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + text_bytes(model, &config) +
-                                (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + few);
+                                (config.new_max + 2u) * (sizeof(int32_t) + sizeof(float)) + few);
     const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
     need->written = config.sequences * text_bytes(model, &config);
     need->written_tokens = config.new_max;
@@ -365,7 +383,7 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
         cache < SIZE_MAX / VIEWS_MAX ? views * cache : SIZE_MAX,
         generation_bytes(&config, target->vocab_size) +
             (views * tokens * target->source + aligned) * sizeof(float) + sizeof(struct writer) +
-            config.new_max * (sizeof(int32_t) + sizeof(float)) + answer + checked + few);
+            (config.new_max + 1u) * (sizeof(int32_t) + sizeof(float)) + answer + checked + few);
 }
 
 /* ---- steps ---- */
@@ -547,7 +565,7 @@ static enum err_code take_text(const struct writer *writer,
                                struct arena *arena, struct err *err)
 {
     const size_t source = writer->cache->source_tokens;
-    int32_t *ids = arena_alloc_array(arena, found->count + 1u, sizeof *ids);
+    int32_t *ids = ids_behind_start(writer->model, found->count, arena);
     float *logs = arena_alloc_array(arena, found->count + 1u, sizeof *logs);
     float *alignment = writer->alignment == NULL
                            ? NULL
@@ -563,14 +581,15 @@ static enum err_code take_text(const struct writer *writer,
     }
     *out = (struct engine_text){
         .ids = ids,
+        .has_start = writer->model->writes_start,
         .probabilities = logs,
         .count = found->count,
         .log_probability = found->sum,
         .confidence = policy_confidence(&writer->model->stacks[0].spec.policy, found->sum),
         .score = found->score,
         .alignment = alignment};
-    return tokenizer_decode(writer->model->stacks[1].pipeline.tokenizer, ids, found->count, true,
-                            &out->text, &out->len, arena, err);
+    return tokenizer_decode(writer->model->stacks[1].pipeline.tokenizer, ids - out->has_start,
+                            found->count + out->has_start, true, &out->text, &out->len, arena, err);
 }
 
 /* The option that lets a text of `count` tokens neither end nor go on. */

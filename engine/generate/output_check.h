@@ -30,11 +30,12 @@ struct output_check {
     const struct token_texts *texts; /* may be NULL if there are no automata */
     const struct token_texts *first; /* of the text's first token: it may lose the space in front.
                                         NULL: as the others */
+    const uint32_t *start;           /* the token that all texts begin with; NULL: none */
     bool skips_empty;                /* behind a token that added nothing comes a first one again */
     const struct automaton *automata[OUTPUT_AUTOMATA_MAX];
     unsigned automaton_count;
-    /* Asked at the end of a hypothesis, whose ids do not have the start and may have the end: true
-     * if it may be answered. NULL: all may. */
+    /* Asked at the end of a hypothesis, whose ids have the start before them, ids[-1], and may have
+     * the end: true if it may be answered. NULL: all may. */
     bool (*holds)(void *context, const uint32_t *ids, unsigned count);
     void *context;
 };
@@ -43,13 +44,6 @@ struct output_state {
     uint16_t at[OUTPUT_AUTOMATA_MAX];
     bool has_first; /* the next token is not the text's first */
 };
-
-static inline void output_check_start(const struct output_check *check, struct output_state *state)
-{
-    for (unsigned a = 0; a < check->automaton_count; a++)
-        state->at[a] = AUTOMATON_START;
-    state->has_first = false;
-}
 
 static inline const struct token_texts *output_check_texts(const struct output_check *check,
                                                            const struct output_state *state)
@@ -80,6 +74,15 @@ static inline bool output_check_step(const struct output_check *check, struct ou
     }
     state->has_first = state->has_first || end > begin || !check->skips_empty;
     return is_alive;
+}
+
+static inline void output_check_start(const struct output_check *check, struct output_state *state)
+{
+    for (unsigned a = 0; a < check->automaton_count; a++)
+        state->at[a] = AUTOMATON_START;
+    state->has_first = false;
+    if (check->start != NULL) /* a dead state stays dead */
+        output_check_step(check, state, *check->start);
 }
 
 /* Bytes with which a token may begin that output_check_step lets through. */

@@ -106,6 +106,9 @@ enum err_code tokenizer_decode(const struct tokenizer *tokenizer, const int32_t 
                                bool skips_specials, const char **text, size_t *len,
                                struct arena *arena, struct err *err);
 
+/* True if decoding without special tokens keeps this one. */
+bool tokenizer_decodes(const struct tokenizer *tokenizer, int32_t id);
+
 /* The same into room[room_bytes], without taking memory, for a tokenizer whose decoder is
  * supported: tokenizer_decode_bytes of the strings of these tokens, or of longer ones and more. */
 const char *tokenizer_decode_into(const struct tokenizer *tokenizer, const int32_t *ids,

@@ -279,6 +279,13 @@ static size_t decode_slow(const struct tokenizer *tokenizer, const int32_t *ids,
     return joining.at;
 }
 
+bool tokenizer_decodes(const struct tokenizer *tokenizer, int32_t id)
+{
+    const struct token_string *string = string_of(tokenizer, id);
+    return tokenizer->steps->slow.class != 0 ? string != NULL && !is_special(tokenizer, string)
+                                             : is_decoded(tokenizer_string(tokenizer, id), true);
+}
+
 size_t tokenizer_decode_bytes(const struct tokenizer *tokenizer, size_t bytes, size_t count)
 {
     const struct steps *steps = tokenizer->steps;

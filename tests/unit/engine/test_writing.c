@@ -267,6 +267,55 @@ START_TEST(pieces_of_a_text_in_the_making_make_the_text)
 }
 END_TEST
 
+/* What transformers 4.57.6 makes of the first case: its decoded sequence begins with the start. */
+START_TEST(a_start_that_is_an_ordinary_token_is_in_the_text)
+{
+    static const struct {
+        const char *name, *config, *text, *pattern;
+        unsigned tokens; /* that were written */
+    } rows[] = {
+        {"t5-0", "{\"decoder_start_token_id\": 7, \"eos_token_id\": 1}", ".13", "[.][0-9]+", 3},
+        {"bart-0", "{\"decoder_start_token_id\": 320, \"eos_token_id\": 2}", " d98 The",
+         " d[ 0-9A-Za-z]*", 4},
+        {"marian-0", "{\"decoder_start_token_id\": 222, \"eos_token_id\": 0}", "D", "D+", 1}};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct writing_fixture f;
+        struct engine_input input = {0};
+        struct explanation found;
+        struct engine_need need;
+        char text[200] = "";
+        writing_fixture_open_bound(&f, rows[r].name, rows[r].config);
+        const struct json_t *one = doc_array_item(f.cases, 0);
+        struct engine_result result = write_one(&f, one, 1, true, &input);
+        ck_assert_str_eq(result.texts[0].text, rows[r].text);
+        ck_assert_uint_eq(result.texts[0].count, rows[r].tokens);
+        ck_assert(!engine_align(f.model, &input, result.texts, &f.arena, &found, &f.err));
+        ck_assert_uint_eq(found.aligned_count, rows[r].tokens);
+        for (unsigned t = 0; t < found.aligned_count; t++)
+            strncat(text, found.aligned[t].text, found.aligned[t].len);
+        for (unsigned is_last = 0; is_last < 2; is_last++) {
+            struct engine_writing writing = {.asked = generation_request_empty,
+                                             .pattern = is_last ? "[^.dD]+" : rows[r].pattern};
+            writing.pattern_len = strlen(writing.pattern);
+            writing.asked.num_beams = 1;
+            writing.asked.max_new_tokens = 8;
+            writing_fixture_prepare(&f, one, &writing, &input, &need);
+            result = writing_fixture_room(&f, &input);
+            engine_run(f.session, (const struct engine_input *[]){&input}, 1,
+                       (struct engine_result *[]){&result});
+            ck_assert(!engine_result_texts(&result, &f.arena, &f.err));
+            ck_assert_uint_eq(result.text_count, 1 - is_last);
+            if (is_last)
+                ck_assert_str_eq(result.broken_rule, "pattern");
+            else
+                ck_assert_int_eq(result.texts[0].text[0], rows[r].text[0]);
+        }
+        ck_assert_str_eq(text, rows[r].text);
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
 /* All cases in one batch, with 1 to 4 beams, against each alone: texts and scores to the bit. */
 START_TEST(a_text_does_not_depend_on_what_shares_its_batch)
 {
@@ -585,6 +634,7 @@ SUITE("writing", texts_are_those_of_generate,
       teaching_gives_the_recorded_probabilities,
       alignments_have_the_pieces_of_the_text_and_all_weights,
       pieces_of_a_text_in_the_making_make_the_text,
+      a_start_that_is_an_ordinary_token_is_in_the_text,
       alignments_are_the_cross_attention_of_each_token,
       a_text_does_not_depend_on_what_shares_its_batch, a_batch_of_empty_texts_is_written,
       options_of_writing_are_obeyed_or_refused_by_name,
