@@ -78,6 +78,11 @@ void model_places_shipped(const char *bin, bool with_configs, char *list, size_t
             list_folder(folder, "", list, size);
 }
 
+void model_places_in(const char *folder, char *list, size_t size)
+{
+    list_folder(folder, "", list, size);
+}
+
 void model_places_beside(const char *path, char *list, size_t size)
 {
     char before[PATH_MAX];

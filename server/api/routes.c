@@ -56,8 +56,9 @@ static void fill_pattern(char out[NEAR_BYTES], const char *pattern, const char *
     }
 }
 
-/* Names the nearest route. A slash at the end makes another path, of which a proxy may have another
- * rule, so it is not taken for the one without: that is the nearest. */
+/* Names the nearest route: the first that goes on from the path, or one that is spelled alike. A
+ * slash at the end makes another path, of which a proxy may have another rule, so it is not taken
+ * for the one without: that is the nearest. */
 static enum err_code not_found(const char *path, struct err *err)
 {
     char filled[ROUTE_COUNT_MAX][NEAR_BYTES];
@@ -68,12 +69,30 @@ static enum err_code not_found(const char *path, struct err *err)
             continue; /* the page's own files */
         fill_pattern(filled[i], route_table[i].pattern, path);
         names[count++] = filled[i];
+        const size_t len = strlen(path);
+        if (len > 1 && strncmp(filled[i], path, len) == 0 && filled[i][len] == '/')
+            return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; the nearest is %s",
+                           filled[i]);
     }
     const char *nearest = nearest_name(path, names, count);
     if (nearest == NULL)
         return err_set(err, ERR_NOT_FOUND,
                        "there is nothing at this path; GET /openapi.json lists what there is");
     return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; the nearest is %s", nearest);
+}
+
+/* Tells what each method of administration does: a PUT may stand for several. */
+static enum err_code wrong_method(const struct route *first, const char *path, const char *allow,
+                                  struct err *err)
+{
+    char does[sizeof err->text] = "";
+    size_t used = 0;
+    for (const struct route *route = route_table; route < route_table + route_count; route++)
+        if (route->scope == SCOPE_ADMIN && path_pattern_matches(route->pattern, path) &&
+            used < sizeof does)
+            used += (size_t)snprintf(does + used, sizeof does - used, "; %s: %s",
+                                     http_method_name(route->method), route->says.summary);
+    return err_set(err, ERR_METHOD, "%s answers only %s%s", first->pattern, allow, does);
 }
 
 enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTES],
@@ -94,7 +113,7 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
     }
     if (*out == NULL)
         return not_found(path, err);
-    return err_set(err, ERR_METHOD, "%s answers only %s", (*out)->pattern, allow);
+    return wrong_method(*out, path, allow, err);
 }
 
 unsigned routes_count(void)

@@ -157,7 +157,8 @@ enum err_code framing_check(struct framing *out, const char *method, const char 
     out->length = seen.length;
     bool may_have_body = strcmp(method, "POST") == 0 || strcmp(method, "PATCH") == 0;
     if (out->body != FRAMING_NO_BODY && !may_have_body)
-        return refuse(err, "only POST and PATCH may have a body");
+        return refuse(err, "only POST and PATCH may have a body; GET /openapi.json tells what each "
+                           "path takes");
     out->has_length = seen.encodings > 0 || seen.lengths > 0;
     return ERR_OK;
 }

@@ -47,10 +47,11 @@ static enum err_code read_members(struct rollout_call *call, const json_t *root,
         doc_get_bool(root, "$", "force", &call->force, err))
         return err->code;
     const bool is_load = change->action == ROLLOUT_LOAD;
-    if (is_load && change->name == NULL)
-        return err_set(err, ERR_UNUSABLE, "$: expected \"name\", found none");
-    if (is_load && change->dir == NULL)
-        return err_set(err, ERR_UNUSABLE, "$: expected \"dir\", found none");
+    if (is_load && (change->name == NULL || change->dir == NULL))
+        return err_set(err, ERR_UNUSABLE,
+                       "$: expected \"%s\", found none; send {\"name\": the model's name, \"dir\": "
+                       "its directory below models_root}",
+                       change->name == NULL ? "name" : "dir");
     if (change->action == ROLLOUT_SHARES && !change->has_split && !change->has_shadow)
         return err_set(err, ERR_UNUSABLE, "$: expected \"split\", \"shadow\" or both, found none");
     if (call->force && (change->reason == NULL || change->reason[0] == '\0'))

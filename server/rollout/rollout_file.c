@@ -8,6 +8,7 @@
 
 #include "engine/base/doc_edit.h"
 #include "engine/base/replace.h"
+#include "engine/format/model_places.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FORMAT = 1, FILE_BYTES_MAX = 4 * 1024 * 1024 };
+enum { FORMAT = 1, FILE_BYTES_MAX = 4 * 1024 * 1024, NAMES_BYTES = 256 };
 
 /* ---- writing ---- */
 
@@ -213,8 +214,12 @@ enum err_code rollout_resolve(const char **out, const char *root, const char *di
     if (path == NULL)
         return err_no_memory(err, PATH_MAX);
     /* The answer is the same for all paths outside: it must not tell which of them exist. */
-    if (realpath(path, real) == NULL || !is_below(real_root, real))
-        return err_set(err, ERR_UNUSABLE, "$.dir: there is no such directory below models_root");
+    if (realpath(path, real) == NULL || !is_below(real_root, real)) {
+        char names[NAMES_BYTES] = "";
+        model_places_in(real_root, names, sizeof names);
+        return err_set(err, ERR_UNUSABLE, "$.dir: there is no such directory below models_root%s%s",
+                       names[0] != '\0' ? "; models lie there in " : ", nor a model", names);
+    }
     *out = arena_copy(arena, real, strlen(real));
     return *out != NULL ? ERR_OK : err_no_memory(err, PATH_MAX);
 }

@@ -130,6 +130,7 @@ START_TEST(routes_name_the_nearest_route_of_an_unknown_path)
         {"/models/a/", "/models/a"},
         {"/admin/model", "/admin/models"},
         {"/admin/models/a/2/promotes", "/admin/models/a/2/promote"},
+        {"/admin/models/a", "/admin/models/a/{version}"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct route *route;

@@ -62,7 +62,9 @@ static const struct {
      "GET, HEAD", 0},
     {HTTP_OTHER, "/", 405, problem, "\"detail\":\"/ answers only POST, GET, HEAD\"",
      "POST, GET, HEAD", 0},
-    {HTTP_GET, "/admin/reload", 405, problem, "\"detail\":\"/admin/reload answers only POST\"",
+    {HTTP_GET, "/admin/reload", 405, problem,
+     "\"detail\":\"/admin/reload answers only POST; POST: Reads the configuration again; without "
+     "keys only for clients of this machine, with admin_listen only there\"",
      "POST", 0},
     {HTTP_POST, "/admin/reload", 403, problem,
      "\"detail\":\"without keys, routes that change something answer only on a loopback address",
