@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILE_MAX = 64 << 20, PIXELS_MAX = 1 << 22 };
 
@@ -20,10 +21,11 @@ void writing_fixture_gather(struct writing_fixture *f, const char *name,
 {
     const char *golden = getenv("ATTND_GOLDEN");
     tempdir_open(&f->dir);
-    snprintf(dir, WRITING_PATH_BYTES, "%s/%s", golden != NULL ? golden : f->dir.path,
-             golden != NULL ? name : "");
-    if (golden == NULL)
-        writing_model_copy(&f->dir, name);
+    snprintf(dir, WRITING_PATH_BYTES, "%s/%s", golden != NULL ? golden : "", name);
+    if (golden != NULL && access(dir, R_OK) == 0)
+        return;
+    writing_model_copy(&f->dir, name);
+    snprintf(dir, WRITING_PATH_BYTES, "%s", f->dir.path);
 }
 
 static void open_in(struct writing_fixture *f, const char *name, const char *dir)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BATCH_TOKENS = 4096, CASES_MAX = 32, FILE_MAX = 64 << 20 };
 
@@ -24,17 +25,18 @@ struct fixture {
 
 static void setup(struct fixture *f, const char *name)
 {
-    const char *dir = getenv("ATTND_GOLDEN");
-    char path[512];
+    const char *golden = getenv("ATTND_GOLDEN");
+    char dir[480], path[512];
     *f = (struct fixture){0};
     arena_init(&f->arena);
-    snprintf(path, sizeof path, "%s/%s", dir != NULL ? dir : "tests/data/vocabulary", name);
-    engine_open(&f->model, path, &(struct engine_options){0}, &f->err);
+    snprintf(dir, sizeof dir, "%s/%s", golden != NULL ? golden : "", name);
+    if (golden == NULL || access(dir, R_OK) != 0)
+        snprintf(dir, sizeof dir, "tests/data/vocabulary/%s", name);
+    engine_open(&f->model, dir, &(struct engine_options){0}, &f->err);
     ck_assert_msg(f->err.code == ERR_OK, "%s", f->err.text);
     ck_assert(!engine_session_open(&f->session, f->model, BATCH_TOKENS, 2, &f->err));
     f->info = engine_describe(f->model);
-    snprintf(path, sizeof path, "%s/%s/cases.json", dir != NULL ? dir : "tests/data/vocabulary",
-             name);
+    snprintf(path, sizeof path, "%s/cases.json", dir);
     ck_assert_msg(!doc_parse_file(&f->cases, path, FILE_MAX, &f->err), "%s", f->err.text);
     f->count = doc_array_count(doc_member(f->cases, "cases"));
     ck_assert(f->count > 0 && f->count <= CASES_MAX);
