@@ -145,10 +145,10 @@ struct samples_targets {
 
 /* Reads every item. `dir` is the model's, for preprocessor_config.json or the tokenizer's files. An
  * item that cannot be used fails alone (samples_problem); ERR_UNUSABLE, with the first one's
- * problem, if all do, or more than usable_min allows. ERR_NO_MEMORY and ERR_IO while an item is read are failures of the system and
- * end the call: a model must not be trained on fewer inputs because of them. The data set and the
- * spec are not needed afterwards, but the spec's `sentence`. An embedding's texts get its default
- * prompt. Yours to close. */
+ * problem, if all do, or more than usable_min allows. ERR_NO_MEMORY and ERR_IO while an item is
+ * read are failures of the system and end the call: a model must not be trained on fewer inputs
+ * because of them. The data set and the spec are not needed afterwards, but the spec's `sentence`.
+ * An embedding's texts get its default prompt. Yours to close. */
 enum err_code samples_open(struct samples **out, const struct dataset *dataset,
                            const struct spec *spec, const char *dir,
                            const struct samples_options *options, struct err *err);

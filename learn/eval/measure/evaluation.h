@@ -64,8 +64,8 @@ struct evaluation {
 };
 
 /* An item that cannot be used or computed fails alone, with a problem; ERR_UNUSABLE, with the first
- * one's problem, if all do, or more than usable_min allows. ERR_NO_MEMORY and ERR_IO while an item is read or prepared are not the
- * item's fault and end the run. Close it in any case. */
+ * one's problem, if all do, or more than usable_min allows. ERR_NO_MEMORY and ERR_IO while an item
+ * is read or prepared are not the item's fault and end the run. Close it in any case. */
 enum err_code evaluation_run(struct evaluation *out, const struct engine_model *model,
                              const struct dataset *dataset,
                              const struct evaluation_options *options, struct err *err);

@@ -34,8 +34,8 @@ static enum err_code try_open(void)
     told.calls = 0;
     arena_init(&spec_arena);
     ck_assert_msg(!spec_read(&spec, f.model.path, &spec_arena, &err), "%s", err.text);
-    ck_assert_int_eq(corpus_open(&corpus, &f.options, &spec, NULL, f.model.path, 1, &progress, &err),
-                     err.code);
+    ck_assert_int_eq(
+        corpus_open(&corpus, &f.options, &spec, NULL, f.model.path, 1, &progress, &err), err.code);
     return err.code;
 }
 
