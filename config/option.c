@@ -213,7 +213,7 @@ enum err_code option_add_model_text(struct config *config, const char *text, siz
     if (equals == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
-                       "[,index=FILE]");
+                       "[,index=FILE], such as logs=models/logs");
     *equals = '\0';
     struct config_model model = {.name = name, .dir = equals + 1};
     while (take_suffix(&model, equals + 1, err))

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #define MODEL_TEXT                                                                                 \
-    "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE][,index=FILE]"
+    "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE][,index=FILE], "     \
+    "such "                                                                                        \
+    "as logs=models/logs"
 #define TWICE_TEXT                                                                                 \
     "two models are named \"a\" and have the same directory; each version of a name needs a "      \
     "directory of its own"

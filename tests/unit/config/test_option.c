@@ -196,7 +196,9 @@ END_TEST
 
 #define NAME_TEXT "a model's name must be 1 to 64 of A-Z a-z 0-9 . _ - and not only dots"
 #define MODEL_TEXT                                                                                 \
-    "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE][,index=FILE]"
+    "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE][,index=FILE], "     \
+    "such "                                                                                        \
+    "as logs=models/logs"
 #define SHARES_TEXT(name) "model \"" name "\": split and shadow are shares from 0 to 1"
 #define DIR_TEXT(name)                                                                             \
     "model \"" name "\": the directory must be 1 to 4096 bytes of UTF-8 without control "          \
