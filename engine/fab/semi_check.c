@@ -43,3 +43,35 @@ bool semi_check_holds(const char *mark, size_t len)
            semi_check_compute(mark, len - SEMI_CHECK_LEN, check, &err) == ERR_OK &&
            memcmp(mark + len - SEMI_CHECK_LEN, check, SEMI_CHECK_LEN) == 0;
 }
+
+/* The end of what was read, behind the first character: the letter of check characters, which is H
+ * for three digits alone, or both of them. A state is 1 + sum + 59 x ending. */
+enum ending { ENDING_OTHER, ENDING_LETTER, ENDING_H, ENDING_BOTH, ENDINGS };
+
+_Static_assert((int)SEMI_CHECK_STATES == 1 + (int)MODULUS * (int)ENDINGS,
+               "one for each and a start");
+
+static enum ending ending_behind(enum ending before, char c)
+{
+    const char last = before == ENDING_LETTER ? '7' : '2';
+    if (c >= 'A' && c <= 'H')
+        return c == 'H' ? ENDING_H : ENDING_LETTER;
+    return (before == ENDING_LETTER || before == ENDING_H) && c >= '0' && c <= last ? ENDING_BOTH
+                                                                                    : ENDING_OTHER;
+}
+
+bool semi_check_step(unsigned *state, char c)
+{
+    if (!is_of_marks(c))
+        return false;
+    const unsigned sum = *state == 0 ? 0 : (*state - 1) % MODULUS;
+    const enum ending ending =
+        *state == 0 ? ENDING_OTHER : ending_behind((enum ending)((*state - 1) / MODULUS), c);
+    *state = 1 + sum_on(sum, c) + MODULUS * ending;
+    return true;
+}
+
+bool semi_check_state_holds(unsigned state)
+{
+    return state == 1 + MODULUS * ENDING_BOTH;
+}

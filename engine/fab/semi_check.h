@@ -35,4 +35,15 @@ enum err_code semi_check_compute(const char *text, size_t len, char check[SEMI_C
  * them. */
 bool semi_check_holds(const char *mark, size_t len);
 
+/* The same, a character at a time: a finite automaton. State 0 is the empty mark's.
+ *
+ *     unsigned state = 0;
+ *     if (semi_check_step(&state, c)) ...        for each character of a mark
+ *     if (semi_check_state_holds(state)) ...
+ */
+enum { SEMI_CHECK_STATES = 237 };
+/* False, and the state stays: a character that marks do not have. */
+bool semi_check_step(unsigned *state, char c);
+bool semi_check_state_holds(unsigned state);
+
 #endif

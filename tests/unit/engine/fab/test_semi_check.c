@@ -137,7 +137,44 @@ START_TEST(a_text_too_short_for_a_mark_does_not_hold)
 }
 END_TEST
 
+static bool holds_by_steps(const char *mark, size_t len)
+{
+    unsigned state = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (!semi_check_step(&state, mark[i]))
+            return false;
+    }
+    ck_assert_uint_lt(state, SEMI_CHECK_STATES);
+    return semi_check_state_holds(state);
+}
+
+/* All texts of up to three characters, and marks with their last three changed in all ways. */
+START_TEST(a_mark_holds_step_by_step_where_it_holds_as_a_whole)
+{
+    static const char all[] = "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZa ";
+    enum { ALL = sizeof all - 1, LAST = 3, MARKS = 4 };
+    unsigned state = 3, holding = 0;
+    char mark[MARK_MAX + LAST];
+    for (unsigned n = 0; n < MARKS; n++) {
+        const size_t len = n == 0 ? 0 : draw_mark(&state, mark) - SEMI_CHECK_LEN;
+        for (unsigned i = 0; i < ALL * ALL * ALL; i++) {
+            mark[len] = all[i % ALL];
+            mark[len + 1] = all[i / ALL % ALL];
+            mark[len + 2] = all[i / ALL / ALL];
+            for (size_t last = 0; last <= LAST; last++) {
+                const bool holds = semi_check_holds(mark, len + last);
+                if (holds_by_steps(mark, len + last) != holds)
+                    ck_abort_msg("%.*s", (int)(len + last), mark);
+                holding += holds;
+            }
+        }
+    }
+    ck_assert_uint_gt(holding, MARKS * ALL);
+}
+END_TEST
+
 SUITE("semi_check", real_marks_hold, real_mistakes_are_found,
       every_single_mistake_and_every_swap_of_neighbours_is_found, only_one_pair_of_characters_holds,
       a_character_that_marks_do_not_have_is_told_with_its_place,
-      a_text_too_short_for_a_mark_does_not_hold)
+      a_text_too_short_for_a_mark_does_not_hold,
+      a_mark_holds_step_by_step_where_it_holds_as_a_whole)
