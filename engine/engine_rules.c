@@ -5,6 +5,7 @@
 #include "engine/generate/pattern.h"
 #include "engine/text/tokenizer.h"
 
+#include <assert.h>
 #include <string.h>
 
 _Static_assert((int)ENGINE_PATTERN_BYTES_MAX == (int)PATTERN_BYTES_MAX &&
@@ -117,6 +118,42 @@ enum err_code engine_rules_make(struct writing_rules *out, const struct engine_m
         const struct automaton_text text = {source->bytes, source->len};
         if (automaton_numbers(&out->automata[out->count++], numbers_name, text, arena, err))
             return err->code;
+    }
+    return ERR_OK;
+}
+
+enum { CHECKSUM_CLASSES = 39 }; /* the characters of marks, and others */
+
+size_t engine_rules_checksum_bytes(void)
+{
+    return automaton_bytes(AUTOMATON_START + SEMI_CHECK_STATES, CHECKSUM_CLASSES);
+}
+
+/* Its states are those of semi_check_step, behind the dead one. */
+enum err_code engine_rules_checksum(struct automaton *out, struct arena *arena, struct err *err)
+{
+    unsigned classes = 1;
+    char characters[CHECKSUM_CLASSES];
+    uint16_t *next;
+    uint8_t *accepts;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        unsigned state = 0;
+        const bool is_one = semi_check_step(&state, (char)byte);
+        out->class_of[byte] = is_one ? (uint8_t)classes : 0;
+        if (is_one)
+            characters[classes++] = (char)byte;
+    }
+    assert(classes == CHECKSUM_CLASSES);
+    if (automaton_table(out, checksum_name, AUTOMATON_START + SEMI_CHECK_STATES, classes,
+                        AUTOMATON_BYTES_MAX, &next, &accepts, arena, err))
+        return err->code;
+    for (unsigned s = 0; s < SEMI_CHECK_STATES; s++) {
+        accepts[AUTOMATON_START + s] = semi_check_state_holds(s);
+        for (unsigned class = 1; class < classes; class ++) {
+            unsigned state = s;
+            semi_check_step(&state, characters[class]);
+            next[(AUTOMATON_START + s) * classes + class] = (uint16_t)(AUTOMATON_START + state);
+        }
     }
     return ERR_OK;
 }

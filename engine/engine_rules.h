@@ -30,6 +30,10 @@ enum err_code engine_rules_make(struct writing_rules *out, const struct engine_m
 /* Upper bounds of what this keeps in the arena, and takes while it runs. False: it is refused. */
 bool engine_rules_bytes(const struct engine_source *source, size_t *kept, size_t *passing);
 
+/* Accepts the texts whose check characters hold (ENGINE_CHECKSUM_SEMI_M13). ERR_NO_MEMORY. */
+enum err_code engine_rules_checksum(struct automaton *out, struct arena *arena, struct err *err);
+size_t engine_rules_checksum_bytes(void); /* of the arena */
+
 /* The first rule that a text does not obey, by the name of its option; NULL: it obeys all. */
 const char *engine_rules_broken(const struct writing_rules *rules, const char *text, size_t len);
 

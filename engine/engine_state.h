@@ -93,6 +93,7 @@ struct engine_model {
     unsigned token_bytes;          /* of its longest token, as a string */
     enum engine_checksum checksum; /* of its texts, where a request says nothing */
     struct token_texts texts, first_texts; /* what its tokens add to a text */
+    struct automaton checksum_automaton;   /* no states if tokens are not single characters */
     struct engine_info info;
     struct arena arena;
 };

@@ -3,6 +3,7 @@
  * each input goes on with its logits (model/decoder/decoder.h, generate/generation.h). */
 #include "engine/engine_rules.h"
 #include "engine/generate/generation.h"
+#include "engine/generate/look_ahead.h"
 #include "engine/prepare/views.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/vocab.h"
@@ -148,6 +149,16 @@ static enum err_code take_texts(struct engine_model *model, struct err *err)
                                err);
 }
 
+/* True if each token adds one byte to a text, or none. */
+static bool writes_bytes(const struct engine_model *model)
+{
+    const uint32_t *offset = model->texts.offset;
+    bool are_bytes = model->first_texts.bytes == model->texts.bytes;
+    for (unsigned id = 0; id < model->stacks[1].spec.vocab_size; id++)
+        are_bytes = are_bytes && offset[id + 1] - offset[id] <= 1;
+    return are_bytes;
+}
+
 bool engine_write_is_greedy(const struct engine_input *input)
 {
     return input->writing->config.beams == 1;
@@ -184,7 +195,9 @@ enum err_code engine_write_open(struct engine_model *model, const char *dir, str
         if (string != NULL && string->len > model->token_bytes)
             model->token_bytes = (unsigned)string->len;
     }
-    if (take_texts(model, err))
+    if (take_texts(model, err) ||
+        (writes_bytes(model) &&
+         engine_rules_checksum(&model->checksum_automaton, &model->arena, err)))
         return err->code;
     if (generation_config_read(&model->generation, dir, &sizes, &model->arena, err))
         return err->code;
@@ -280,6 +293,15 @@ static bool holds(void *context, const uint32_t *ids, unsigned count)
     return engine_rules_broken(writer->rules, text, len) == NULL;
 }
 
+/* The automaton of texts with the checksum. NULL: none is asked for, or tokens are no bytes. */
+static const struct automaton *whole_of(const struct engine_model *model,
+                                        enum engine_checksum checksum)
+{
+    return checksum == ENGINE_CHECKSUM_SEMI_M13 && model->checksum_automaton.states > 0
+               ? &model->checksum_automaton
+               : NULL;
+}
+
 static enum err_code take_rules(struct writer *writer, const struct writing_input *input,
                                 struct arena *arena, struct err *err)
 {
@@ -299,6 +321,7 @@ static enum err_code take_rules(struct writer *writer, const struct writing_inpu
                               .context = writer};
     for (unsigned a = 0; a < writer->rules->count; a++)
         writer->check.automata[a] = &writer->rules->automata[a];
+    writer->check.whole = whole_of(model, writer->rules->checksum);
     return writer->room != NULL ? ERR_OK : err_no_memory(err, writer->room_bytes);
 }
 
@@ -375,7 +398,9 @@ void engine_write_need(const struct engine_model *model, const struct engine_wri
     const size_t answer =
         GENERATION_BEAMS_MAX * (sizeof(struct engine_text) + text_bytes(model, &config) +
                                 (config.new_max + 2u) * (sizeof(int32_t) + sizeof(float)) + few);
-    const size_t checked = engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0;
+    const struct automaton *whole = writing != NULL ? whole_of(model, writing->checksum) : NULL;
+    const size_t checked = (engine_rules_are_asked(writing) ? text_bytes(model, &config) : 0) +
+                           (whole != NULL ? look_ahead_bytes(whole, config.new_max) : 0);
     need->written = config.sequences * text_bytes(model, &config);
     need->written_tokens = config.new_max;
     const size_t cache = decoder_cache_bytes(target, tokens, slots);
@@ -477,9 +502,9 @@ static void run(struct packed *packed)
         result->task = ENGINE_GENERATE;
         result->written++;
         result->is_done = code != ERR_OK || generation_rows(writer->generation, &open) == 0;
-        if (!result->is_done) {
-            writer->ids[result->written - 1] = (int32_t)open.row[0].token;
-            writer->logs[result->written - 1] = open.row[0].probability;
+        if (!result->is_done && open.position > 0) { /* 0: it looks ahead, and begins once more */
+            writer->ids[open.position - 1] = (int32_t)open.row[0].token;
+            writer->logs[open.position - 1] = open.row[0].probability;
         }
         const bool is_found =
             code == ERR_OK && result->is_done && generation_result(writer->generation, 0, &best);

@@ -1,5 +1,6 @@
 /* measure.c - engine_measure: what a checkpoint costs, before anything of it is loaded. A process
  * that would not fit into its memory must report that instead of being killed while it loads. */
+#include "engine/engine_rules.h"
 #include "engine/engine_state.h"
 
 #include "engine/format/checkpoint.h"
@@ -199,8 +200,9 @@ static enum err_code measure_target(struct engine_cost *out, const struct spec *
         most = larger(most,
                       decoder_workspace_bytes(target, encoder_of(&precisions, p), &sizes, threads));
     out->session_bytes += most;
-    out->model_bytes +=
-        tokenizer_bytes(tokenizer) + 2 * tokenizer_additions_bytes(tokenizer, target->vocab_size);
+    out->model_bytes += tokenizer_bytes(tokenizer) +
+                        2 * tokenizer_additions_bytes(tokenizer, target->vocab_size) +
+                        engine_rules_checksum_bytes();
     tokenizer_close(tokenizer);
     return ERR_OK;
 }

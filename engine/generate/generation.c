@@ -5,10 +5,12 @@
 #include "engine/generate/generation.h"
 
 #include "engine/generate/generation_rules.h"
+#include "engine/generate/look_ahead.h"
 #include "engine/generate/top_k.h"
 #include "engine/tensor/kernels.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,8 +45,14 @@ struct scale {
     bool is_forced;
 };
 
+/* A search that has found nothing looks ahead, if it can; one that finds nothing then either is run
+ * as at first for what it dropped. */
+enum run { RUN_FIRST, RUN_AHEAD, RUN_LAST };
+
 struct generation {
     struct generation_options options;
+    enum run run;
+    struct look_ahead ahead;  /* automaton NULL: it cannot look ahead */
     unsigned step, row_count; /* step: new tokens that the rows have; row_count 0: ended */
     bool may_improve;
     struct node *nodes;                     /* [new_max][beams] */
@@ -58,12 +66,14 @@ struct generation {
     struct scale scales[GENERATION_BEAMS_MAX];
     struct beam beams[GENERATION_BEAMS_MAX];
     struct finished finished[GENERATION_BEAMS_MAX], dropped;
+    struct finished empty; /* the likeliest text of all, which is no answer; is_one: there is one */
+    float least;           /* what is answered then has a larger sum */
     bool is_dropped_whole; /* the dropped one may end where it does */
 };
 
 /* A candidate for the next token. */
 struct candidate {
-    float sum, probability;
+    float value, sum, probability; /* value: the sum, and with what may follow if it looks ahead */
     unsigned row;
     uint32_t token;
     bool ends, is_one; /* is_one: not banned, and of a hypothesis */
@@ -115,6 +125,23 @@ size_t generation_bytes(const struct generation_config *config, unsigned vocabul
     return lay_out(config, vocabulary).bytes;
 }
 
+/* Puts the search where it begins. */
+static void start(struct generation *generation)
+{
+    const struct generation_options *options = &generation->options;
+    generation->step = 0;
+    generation->may_improve = true;
+    generation->nodes[0] = (struct node){.token = options->config->start};
+    generation->row_count = 1;
+    generation->dropped.is_one = false;
+    for (unsigned b = 0; b < options->config->beams; b++) {
+        generation->beams[b] = (struct beam){.sum = b == 0 ? 0 : none_score};
+        generation->finished[b] = (struct finished){.score = none_score};
+    }
+    if (options->check != NULL)
+        output_check_start(options->check, &generation->states[0]);
+}
+
 enum err_code generation_begin(struct generation **out, const struct generation_options *options,
                                struct arena *arena, struct err *err)
 {
@@ -126,21 +153,18 @@ enum err_code generation_begin(struct generation **out, const struct generation_
         return err_no_memory(err, layout.bytes);
     assert(options->vocabulary <= UINT32_MAX / GENERATION_BEAMS_MAX);
     generation->options = *options;
-    generation->may_improve = true;
     generation->nodes = (struct node *)(void *)(block + layout.nodes);
     generation->slots = (uint32_t *)(void *)(block + layout.slots);
     generation->ids = (uint32_t *)(void *)(block + layout.ids);
     generation->path = (uint32_t *)(void *)(block + layout.path);
     generation->probabilities = (float *)(void *)(block + layout.probabilities);
     generation->top = (struct top_k_item *)(void *)(block + layout.top);
-    generation->nodes[0] = (struct node){.token = config->start};
-    generation->row_count = 1;
-    for (unsigned b = 0; b < config->beams; b++) {
-        generation->beams[b] = (struct beam){.sum = b == 0 ? 0 : none_score};
-        generation->finished[b] = (struct finished){.score = none_score};
-    }
-    if (options->check != NULL)
-        output_check_start(options->check, &generation->states[0]);
+    const struct output_check *check = options->check;
+    if (check != NULL && check->whole != NULL && config->beams > 1 &&
+        look_ahead_open(&generation->ahead, check->whole, check->texts, config->new_max, arena,
+                        err))
+        return err->code;
+    start(generation);
     *out = generation;
     return ERR_OK;
 }
@@ -332,6 +356,47 @@ static void gather(const struct generation *generation, struct top_k *top, unsig
     }
 }
 
+/* Returns what may follow the row and the token at best: minus infinity where it may not. */
+static float rest_behind(const struct generation *generation, unsigned row, uint32_t token)
+{
+    const struct automaton *whole = generation->options.check->whole;
+    struct output_state state;
+    if (!allows(generation, row, token))
+        return -INFINITY;
+    if (is_end(generation->options.config, token))
+        return automaton_accepts(whole, generation->states[row].whole) ? 0 : -INFINITY;
+    advance(generation, row, token, &state);
+    return look_ahead_rest(&generation->ahead, generation->step + 1, state.whole);
+}
+
+/* Adds the candidates of a beam by their sums and what may follow them. */
+static void gather_ahead(const struct generation *generation, struct top_k *top, unsigned b,
+                         const float *x)
+{
+    const struct beam beam = generation->beams[b];
+    const struct scale scale = generation->scales[beam.row];
+    const uint32_t vocabulary = generation->options.vocabulary;
+    for (uint32_t token = 0; token < vocabulary; token++)
+        top_k_add(top,
+                  x[token] - scale.max - scale.log_sum + beam.sum +
+                      rest_behind(generation, beam.row, token),
+                  b * vocabulary + token);
+}
+
+/* Notes for a later look ahead what may follow the best hypothesis. */
+static void note(struct generation *generation, const float *logits, size_t stride)
+{
+    const struct generation_options *options = &generation->options;
+    const unsigned row = generation->beams[0].row;
+    const struct scale scale = generation->scales[row];
+    look_ahead_begin(&generation->ahead, generation->step);
+    for (uint32_t token = 0; token < options->vocabulary; token++)
+        if (allows(generation, row, token))
+            look_ahead_note(&generation->ahead, generation->step, token,
+                            logits[row * stride + token] - scale.max - scale.log_sum,
+                            is_end(options->config, token));
+}
+
 static struct candidate candidate_of(const struct generation *generation, const float *logits,
                                      size_t stride, const struct top_k_item *item)
 {
@@ -343,8 +408,10 @@ static struct candidate candidate_of(const struct generation *generation, const 
     candidate.probability =
         logits[beam->row * stride + candidate.token] - scale->max - scale->log_sum;
     candidate.is_one = item->value >= none_limit;
-    candidate.sum =
-        config->beams == 1 && candidate.is_one ? candidate.probability + beam->sum : item->value;
+    candidate.sum = item->value;
+    if (candidate.is_one && (config->beams == 1 || generation->run == RUN_AHEAD))
+        candidate.sum = candidate.probability + beam->sum;
+    candidate.value = generation->run == RUN_AHEAD ? item->value : candidate.sum;
     candidate.ends = is_end(config, candidate.token) || generation->step + 1 == config->new_max;
     return candidate;
 }
@@ -475,7 +542,7 @@ static void go_on(struct generation *generation, const struct candidate *candida
     struct top_k top;
     top_k_begin(&top, items, beams, count);
     for (unsigned c = 0; c < count; c++) {
-        top_k_add(&top, candidates[c].sum + (candidates[c].ends ? none_score : 0), c);
+        top_k_add(&top, candidates[c].value + (candidates[c].ends ? none_score : 0), c);
         advance(generation, candidates[c].row, candidates[c].token, &states[c]);
     }
     top_k_end(&top);
@@ -484,7 +551,11 @@ static void go_on(struct generation *generation, const struct candidate *candida
         const struct candidate *candidate = &candidates[items[b].index];
         struct beam *beam = &generation->beams[b];
         const bool is_checked = generation->options.check != NULL;
-        beam->sum = is_checked && items[b].value < none_limit ? -INFINITY : items[b].value;
+        beam->sum = items[b].value;
+        if (is_checked && items[b].value < none_limit)
+            beam->sum = -INFINITY;
+        else if (generation->run == RUN_AHEAD)
+            beam->sum = candidate->sum;
         beam->row =
             beam->sum == -INFINITY ? 0 : row_for(generation, candidate, &states[items[b].index]);
     }
@@ -541,6 +612,60 @@ static bool has_ended(struct generation *generation, const struct candidate *can
            (config->early_stopping == STOPPING_EARLY && all_finished(generation));
 }
 
+/* Takes the empty text at the place where it may end, if it is likelier than all others together
+ * and is no answer. Then a text is answered only if it is likelier than all others that are not
+ * empty: above `least`. */
+static void take_empty(struct generation *generation, const float *logits)
+{
+    const struct generation_config *config = generation->options.config;
+    const struct output_check *check = generation->options.check;
+    const struct scale *scale = &generation->scales[0];
+    const unsigned forced = config->first == generation_no_token ? 0 : 1;
+    if (check == NULL || check->whole == NULL || automaton_accepts(check->whole, AUTOMATON_START) ||
+        generation->step != forced)
+        return;
+    for (unsigned e = 0; e < config->ends.count; e++) {
+        struct candidate end = {.token = config->ends.at[e]};
+        end.probability = logits[end.token] - scale->max - scale->log_sum;
+        end.sum = generation->beams[0].sum + end.probability;
+        if (end.probability <= logf(0.5F))
+            continue;
+        const float score = score_of(config, end.sum, generation->step + 1);
+        generation->empty = finished_of(generation, &end, score);
+        generation->least = logf(0.5F) + logf(fmaxf(-expm1f(end.probability), FLT_EPSILON));
+    }
+}
+
+/* Ends the search where no text can be as likely as take_empty wants it; the empty one is dropped.
+ * Sums only fall, so that it may end before any text does. */
+static void give_up(struct generation *generation)
+{
+    bool is_near = generation->row_count > 0 && generation->beams[0].sum > generation->least;
+    for (unsigned b = 0; b < generation->options.config->beams; b++)
+        is_near = is_near || (generation->finished[b].is_one &&
+                              generation->finished[b].sum > generation->least);
+    if (!generation->empty.is_one || is_near)
+        return;
+    generation->finished[0].is_one = false;
+    generation->dropped = generation->empty;
+    generation->row_count = 0;
+    generation->run = RUN_LAST;
+}
+
+/* A search that has ended and found nothing begins once more if it can look ahead. */
+static void begin_again(struct generation *generation)
+{
+    if (generation->ahead.automaton == NULL || generation->run == RUN_LAST ||
+        generation->row_count > 0 || generation->finished[0].is_one)
+        return;
+    if (generation->run == RUN_FIRST &&
+        !look_ahead_compute(&generation->ahead, generation->step,
+                            generation->step == generation->options.config->new_max))
+        return;
+    generation->run++;
+    start(generation);
+}
+
 enum err_code generation_take(struct generation *generation, float *logits, size_t stride,
                               struct err *err)
 {
@@ -556,9 +681,13 @@ enum err_code generation_take(struct generation *generation, float *logits, size
     for (unsigned r = 0; r < rows; r++)
         if (prepare(generation, r, logits + r * stride, err))
             return err->code;
+    take_empty(generation, logits);
+    if (generation->ahead.automaton != NULL && generation->run == RUN_FIRST)
+        note(generation, logits, stride);
     top_k_begin(&top, generation->top, count, is_greedy ? SIZE_MAX : numbers);
     for (unsigned b = 0; b < config->beams; b++)
-        gather(generation, &top, b, logits + generation->beams[b].row * stride);
+        (generation->run == RUN_AHEAD ? gather_ahead : gather)(
+            generation, &top, b, logits + generation->beams[b].row * stride);
     top_k_end(&top);
     for (unsigned c = 0; c < count; c++)
         candidates[c] = candidate_of(generation, logits, stride, &generation->top[c]);
@@ -570,5 +699,7 @@ enum err_code generation_take(struct generation *generation, float *logits, size
     if (has_ended(generation, candidates, count))
         generation->row_count = 0;
     generation->step++;
+    give_up(generation);
+    begin_again(generation);
     return ERR_OK;
 }

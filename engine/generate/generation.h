@@ -25,7 +25,9 @@
  * Greedy search takes the largest logit. Ties are those of torch.topk (top_k.h) and torch.argmax.
  *
  * With a check (output_check.h), a token is banned if no accepted text goes on like that, a
- * hypothesis that must end where no text may end is dropped, and so is one that does not hold.
+ * hypothesis that must end where no text may end is dropped, and so is one that does not hold. Beam
+ * search that finds nothing so is run once more, from position 0, with hypotheses ordered by what
+ * may follow them (look_ahead.h), if the check has an automaton of the whole.
  *
  * Threads: one at a time.
  */
@@ -73,12 +75,13 @@ struct generation_hypothesis {
     float sum, score; /* of the logarithms; sum / count^length_penalty */
 };
 
-/* Bytes that a search takes from its arena, whatever it finds. */
+/* Bytes that a search takes from its arena, whatever it finds; and look_ahead_bytes, if it can look
+ * ahead. */
 size_t generation_bytes(const struct generation_config *config, unsigned vocabulary);
 /* Slots of the cache that it needs: each holds one token's keys and values. */
 size_t generation_slots(const struct generation_config *config);
 
-/* Memory is the arena's: generation_bytes. ERR_NO_MEMORY. */
+/* Memory is the arena's. ERR_NO_MEMORY. */
 enum err_code generation_begin(struct generation **out, const struct generation_options *options,
                                struct arena *arena, struct err *err);
 

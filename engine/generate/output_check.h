@@ -27,13 +27,18 @@ struct token_texts {
 };
 
 struct output_check {
-    const struct token_texts *texts; /* may be NULL if there are no automata */
+    const struct token_texts *texts; /* may be NULL if there are no automata, nor `whole` */
     const struct token_texts *first; /* of the text's first token: it may lose the space in front.
                                         NULL: as the others */
     const uint32_t *start;           /* the token that all texts begin with; NULL: none */
     bool skips_empty;                /* behind a token that added nothing comes a first one again */
     const struct automaton *automata[OUTPUT_AUTOMATA_MAX];
     unsigned automaton_count;
+    /* Accepts what `holds` asks for as a whole, a checksum: it bans no token, and a search that has
+     * found nothing looks ahead for its texts (look_ahead.h). Where it does not accept the empty
+     * text, and that is likelier than all others together, nothing is answered but a text that is
+     * likelier than all others that are not empty. Tokens then add one byte at most. NULL: none. */
+    const struct automaton *whole;
     /* Asked at the end of a hypothesis, whose ids have the start before them, ids[-1], and may have
      * the end: true if it may be answered. NULL: all may. */
     bool (*holds)(void *context, const uint32_t *ids, unsigned count);
@@ -42,6 +47,7 @@ struct output_check {
 
 struct output_state {
     uint16_t at[OUTPUT_AUTOMATA_MAX];
+    uint16_t whole;
     bool has_first; /* the next token is not the text's first */
 };
 
@@ -63,7 +69,7 @@ static inline bool output_check_step(const struct output_check *check, struct ou
                                      uint32_t token)
 {
     bool is_alive = true;
-    if (check->automaton_count == 0)
+    if (check->automaton_count == 0 && check->whole == NULL)
         return true;
     const struct token_texts *texts = output_check_texts(check, state);
     const uint32_t begin = texts->offset[token], end = texts->offset[token + 1];
@@ -72,6 +78,9 @@ static inline bool output_check_step(const struct output_check *check, struct ou
                                                 texts->bytes + begin, end - begin);
         is_alive = state->at[a] != AUTOMATON_DEAD;
     }
+    if (check->whole != NULL)
+        state->whole =
+            (uint16_t)automaton_walk(check->whole, state->whole, texts->bytes + begin, end - begin);
     state->has_first = state->has_first || end > begin || !check->skips_empty;
     return is_alive;
 }
@@ -80,6 +89,7 @@ static inline void output_check_start(const struct output_check *check, struct o
 {
     for (unsigned a = 0; a < check->automaton_count; a++)
         state->at[a] = AUTOMATON_START;
+    state->whole = AUTOMATON_START;
     state->has_first = false;
     if (check->start != NULL) /* a dead state stays dead */
         output_check_step(check, state, *check->start);

@@ -2,6 +2,8 @@
  * obeys them by a matcher that is not ours (POSIX regexec), a search that finds nothing says so,
  * and what cannot be obeyed is refused by name. */
 #include "engine/base/doc.h"
+#include "engine/base/file.h"
+#include "engine/fab/semi_check.h"
 #include "engine/generate/automaton.h"
 #include "engine/generate/pattern.h"
 #include "tests/support/sources.h"
@@ -24,7 +26,26 @@ static struct engine_writing plain(unsigned beams)
     return writing;
 }
 
-/* Writes one case by the rules, within the memory that was told. */
+/* Writes what is prepared, within the memory that was told; the arena had `before` bytes before. */
+static struct engine_result write_input(struct writing_fixture *f, const struct engine_input *input,
+                                        const struct engine_need *need, size_t before)
+{
+    const size_t prepared = f->arena.bytes;
+    struct engine_result result = writing_fixture_room(f, input);
+    const size_t taken = f->arena.bytes;
+    engine_run(f->session, (const struct engine_input *[]){input}, 1,
+               (struct engine_result *[]){&result});
+    ck_assert_uint_eq(f->arena.bytes, taken);
+    ck_assert(result.is_done && result.is_finite);
+    ck_assert(!engine_result_texts(&result, &f->arena, &f->err));
+    ck_assert_uint_le(prepared - before, need->kept);
+    ck_assert_uint_le(f->arena.bytes - prepared, need->answer);
+    ck_assert(result.text_count > 0 || result.broken_rule != NULL);
+    ck_assert(result.text_count == 0 || (result.broken_rule == NULL && result.rejected == NULL));
+    return result;
+}
+
+/* Writes one case by the rules. */
 static struct engine_result write_case(struct writing_fixture *f, size_t number,
                                        struct engine_writing *writing)
 {
@@ -32,19 +53,7 @@ static struct engine_result write_case(struct writing_fixture *f, size_t number,
     struct engine_need need;
     const size_t before = f->arena.bytes;
     writing_fixture_prepare(f, doc_array_item(f->cases, number), writing, &input, &need);
-    const size_t prepared = f->arena.bytes;
-    struct engine_result result = writing_fixture_room(f, &input);
-    const size_t taken = f->arena.bytes;
-    engine_run(f->session, (const struct engine_input *[]){&input}, 1,
-               (struct engine_result *[]){&result});
-    ck_assert_uint_eq(f->arena.bytes, taken);
-    ck_assert(result.is_done && result.is_finite);
-    ck_assert(!engine_result_texts(&result, &f->arena, &f->err));
-    ck_assert_uint_le(prepared - before, need.kept);
-    ck_assert_uint_le(f->arena.bytes - prepared, need.answer);
-    ck_assert(result.text_count > 0 || result.broken_rule != NULL);
-    ck_assert(result.text_count == 0 || (result.broken_rule == NULL && result.rejected == NULL));
-    return result;
+    return write_input(f, &input, &need, before);
 }
 
 /* ---- random patterns ---- */
@@ -276,6 +285,52 @@ START_TEST(the_text_that_is_answered_has_the_right_check_characters)
 }
 END_TEST
 
+/* With two beams and more the search looks ahead for it; with one it does not. */
+START_TEST(a_mark_whose_check_no_beam_holds_is_found_ahead)
+{
+    const struct engine_options options = {.writes_texts = true};
+    struct writing_fixture f = {0};
+    char *bytes;
+    size_t len;
+    arena_init(&f.arena);
+    ck_assert(!engine_open(&f.model, "models/wafer-id", &options, &f.err));
+    ck_assert(!engine_session_open(&f.session, f.model, 0, 2, &f.err));
+    ck_assert(!file_read(&bytes, &len, "tests/data/wafer-id/hard.png", 1 << 20, &f.err));
+    for (unsigned beams = 1; beams <= 8; beams++) {
+        struct engine_writing writing = {.asked = generation_request_empty,
+                                         .aligns = beams == 8,
+                                         .checksum = ENGINE_CHECKSUM_SEMI_M13};
+        writing.asked.num_beams = beams;
+        const struct engine_source source = {.kind = ENGINE_IMAGE,
+                                             .bytes = bytes,
+                                             .len = len,
+                                             .pixels_max = 1 << 20,
+                                             .writing = &writing};
+        const struct engine_need need = engine_need(f.model, &source);
+        const size_t before = f.arena.bytes;
+        struct engine_input input = {0};
+        ck_assert(!engine_prepare(f.model, &source, NULL, &f.arena, &input, &f.err));
+        const struct engine_result result = write_input(&f, &input, &need, before);
+        ck_assert_uint_eq(result.text_count, beams > 1);
+        if (beams == 1)
+            ck_assert_str_eq(result.broken_rule, "checksum");
+        if (beams == 1)
+            continue;
+        float sum = 0;
+        for (unsigned t = 0; t < result.texts->count; t++)
+            sum += result.texts->probabilities[t];
+        ck_assert_float_eq_tol(result.texts->score, sum, 1e-4F);
+        ck_assert_msg(semi_check_holds(result.texts->text, result.texts->len), "%s",
+                      result.texts->text);
+        ck_assert(beams < 8 || strcmp(result.texts->text, "GII16D06EA----P2F2") == 0);
+    }
+    free(bytes);
+    engine_session_close(f.session);
+    engine_close(f.model);
+    arena_deinit(&f.arena);
+}
+END_TEST
+
 /* True if each number of the text is one of the source. */
 static bool copies(const char *text, const char *source)
 {
@@ -452,4 +507,4 @@ SUITE("writing_rules", every_text_matches_the_pattern, every_text_is_one_of_thos
       the_text_that_is_answered_has_the_right_check_characters,
       every_number_is_copied_from_the_source, a_text_with_rules_does_not_depend_on_its_batch,
       rules_that_cannot_be_obeyed_are_refused_by_name, numbers_of_a_picture_are_refused_by_name,
-      checksums_are_found_by_name)
+      a_mark_whose_check_no_beam_holds_is_found_ahead, checksums_are_found_by_name)
