@@ -26,9 +26,18 @@
 enum {
     PASS_COLUMNS = VECTORS * LANES,
     GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
-    STEP_GROUPS = 4, /* between two prefetches: the loop over groups has no register for them */
+    STEP_GROUPS = 4, /* between two prefetches, at least */
     CACHE_LINE = 64,
 };
+
+/* Groups between two prefetches, of a cache line if the share is small: the loop over groups has no
+ * register for them. */
+INLINE size_t step_groups(const struct gemm_ahead *ahead, size_t groups)
+{
+    if (ahead->step == 0)
+        return groups;
+    return ahead->step < CACHE_LINE / STEP_GROUPS ? CACHE_LINE / ahead->step : STEP_GROUPS;
+}
 
 /* One pass: `rows` x PASS_COLUMNS sums over all groups. Group g of row r is at a + r row_stride + g
  * group_stride. */
@@ -45,8 +54,9 @@ INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group
             acc[r][v] = accumulate ? *from : (VECTOR){0};
         }
     const char *next = ahead->at;
+    const size_t most = step_groups(ahead, groups);
     for (size_t left = groups, step; left > 0; left -= step) {
-        step = left < STEP_GROUPS ? left : STEP_GROUPS;
+        step = left < most ? left : most;
         for (size_t at = 0; at < step * ahead->step; at += CACHE_LINE, next += CACHE_LINE)
             __builtin_prefetch(next, 0, 2);
         for (const char *end = b + step * GROUP_STRIDE; b < end; b += GROUP_STRIDE) {
