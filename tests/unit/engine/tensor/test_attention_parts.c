@@ -43,11 +43,7 @@ static void free_problem(struct problem *p)
     free(p->qkv), free(p->out), free(p->expected), free(p->scratch);
 }
 
-static void skip_without_tiles(void)
-{
-    if (!tile_state_permitted())
-        suite_skip("this processor has no tiles (AMX)");
-}
+static const char no_tiles[] = "this processor has no tiles (AMX)";
 
 static void cut(const struct problem *p)
 {
@@ -98,7 +94,8 @@ START_TEST(attention_in_parts_agrees_with_the_oracle)
 {
     static const size_t lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 130, 256, 257, 300};
     static const size_t widths[] = {32, 64, 96};
-    skip_without_tiles();
+    if (!tile_state_permitted())
+        suite_skip(no_tiles);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (size_t w = 0; w < 3; w++) {
             /* of the larger range, scores reach hundreds: one key takes all */
@@ -117,7 +114,8 @@ END_TEST
 START_TEST(attention_in_parts_of_a_query_is_the_same_alone_and_in_any_block)
 {
     enum { N = 150, D = 64 };
-    skip_without_tiles();
+    if (!tile_state_permitted())
+        suite_skip(no_tiles);
     struct problem p = new_problem(N, D, 3);
     run_blocks(&p);
     memcpy(p.expected, p.out, sizeof(float) * N * p.out_stride);
@@ -132,7 +130,8 @@ START_TEST(attention_in_parts_passes_on_what_is_no_number)
 {
     enum { N = 300, D = 32 };
     static const float bad[] = {NAN, INFINITY, -INFINITY};
-    skip_without_tiles();
+    if (!tile_state_permitted())
+        suite_skip(no_tiles);
     for (size_t b = 0; b < 3; b++)
         for (size_t part = 1; part < 3; part++) { /* a key, a value */
             struct problem p = new_problem(N, D, 1);
@@ -196,7 +195,8 @@ static void check_batch(struct workspace *w)
 START_TEST(long_sequences_of_a_batch_attend_in_parts_and_short_ones_by_vectors)
 {
     const struct linear_backend *tiles = linear_backend_find("tiles", PRECISION_F32);
-    skip_without_tiles();
+    if (!tile_state_permitted())
+        suite_skip(no_tiles);
     for (unsigned threads = 1; threads < 4; threads++) {
         struct err err = {0};
         struct thread_pool *pool;
