@@ -621,8 +621,8 @@ static void take_empty(struct generation *generation, const float *logits)
     const struct output_check *check = generation->options.check;
     const struct scale *scale = &generation->scales[0];
     const unsigned forced = config->first == generation_no_token ? 0 : 1;
-    if (check == NULL || check->whole == NULL || automaton_accepts(check->whole, AUTOMATON_START) ||
-        generation->step != forced)
+    if (check == NULL || check->whole == NULL || generation->step != forced ||
+        automaton_accepts(check->whole, generation->states[0].whole))
         return;
     for (unsigned e = 0; e < config->ends.count; e++) {
         struct candidate end = {.token = config->ends.at[e]};
@@ -655,12 +655,14 @@ static void give_up(struct generation *generation)
 /* A search that has ended and found nothing begins once more if it can look ahead. */
 static void begin_again(struct generation *generation)
 {
+    struct output_state first;
     if (generation->ahead.automaton == NULL || generation->run == RUN_LAST ||
         generation->row_count > 0 || generation->finished[0].is_one)
         return;
+    output_check_start(generation->options.check, &first);
     if (generation->run == RUN_FIRST &&
         !look_ahead_compute(&generation->ahead, generation->step,
-                            generation->step == generation->options.config->new_max))
+                            generation->step == generation->options.config->new_max, first.whole))
         return;
     generation->run++;
     start(generation);

@@ -63,7 +63,7 @@ void look_ahead_note(struct look_ahead *ahead, unsigned place, uint32_t token, f
     chances[which] = fmaxf(chances[which], logarithm);
 }
 
-bool look_ahead_compute(struct look_ahead *ahead, unsigned places, bool is_cut)
+bool look_ahead_compute(struct look_ahead *ahead, unsigned places, bool is_cut, unsigned first)
 {
     const struct automaton *automaton = ahead->automaton;
     const unsigned classes = automaton->classes;
@@ -85,5 +85,5 @@ bool look_ahead_compute(struct look_ahead *ahead, unsigned places, bool is_cut)
         }
         rests[AUTOMATON_DEAD] = -INFINITY;
     }
-    return rests_at(ahead, 0)[AUTOMATON_START] > -INFINITY;
+    return rests_at(ahead, 0)[first] > -INFINITY;
 }

@@ -3,7 +3,7 @@
  *
  *     look_ahead_open(&ahead, &automaton, &texts, places_max, &arena, &err)
  *     look_ahead_note(&ahead, place, token, logarithm, ends);     a first search, at each place
- *     if (look_ahead_compute(&ahead, places, is_cut))
+ *     if (look_ahead_compute(&ahead, places, is_cut, AUTOMATON_START))
  *         ... look_ahead_rest(&ahead, place, state)               a second search orders by it
  *
  * The first search notes p_t(c), the probabilities of the tokens at place t behind its best
@@ -49,8 +49,9 @@ void look_ahead_begin(struct look_ahead *ahead, unsigned place);
 void look_ahead_note(struct look_ahead *ahead, unsigned place, uint32_t token, float logarithm,
                      bool ends);
 /* Fills `rest` from `places` places; is_cut: a text may end behind the last of them without an end.
- * False: no text that the automaton accepts is possible. Cost: places x states x classes. */
-bool look_ahead_compute(struct look_ahead *ahead, unsigned places, bool is_cut);
+ * False: no text that begins in the state `first` can be accepted. Cost: places x states x classes.
+ */
+bool look_ahead_compute(struct look_ahead *ahead, unsigned places, bool is_cut, unsigned first);
 
 /* rest(place, state), at most 0; minus infinity for the dead state. */
 static inline float look_ahead_rest(const struct look_ahead *ahead, unsigned place, unsigned state)

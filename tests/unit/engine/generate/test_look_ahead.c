@@ -116,7 +116,7 @@ START_TEST(a_rest_is_the_best_of_all_that_the_automaton_accepts)
             for (uint32_t t = 0; t < VOCABULARY; t++)
                 look_ahead_note(&ahead, place, t, logs[t], t == END);
         }
-        ck_assert(look_ahead_compute(&ahead, PLACES, is_cut));
+        ck_assert(look_ahead_compute(&ahead, PLACES, is_cut, AUTOMATON_START));
         for (unsigned place = 0; place <= PLACES; place++)
             for (unsigned s = AUTOMATON_DEAD; s < STATES; s++) {
                 const double right =
@@ -130,6 +130,14 @@ START_TEST(a_rest_is_the_best_of_all_that_the_automaton_accepts)
 }
 END_TEST
 
+static unsigned state_of(unsigned state, const uint32_t *ids, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        state = automaton_walk(&automaton, state, bytes + offsets[ids[i]],
+                               offsets[ids[i] + 1] - offsets[ids[i]]);
+    return state;
+}
+
 START_TEST(nothing_is_ahead_where_no_text_is_possible)
 {
     struct look_ahead ahead;
@@ -139,9 +147,11 @@ START_TEST(nothing_is_ahead_where_no_text_is_possible)
         look_ahead_begin(&ahead, place);
         look_ahead_note(&ahead, place, DIGITS_AT, -1, false); /* 1, 11, 111: 1, 4, 2, 7, 0 */
     }
-    ck_assert(!look_ahead_compute(&ahead, PLACES, false));
-    ck_assert(!look_ahead_compute(&ahead, PLACES - 1, true));
-    ck_assert(look_ahead_compute(&ahead, PLACES, true));
+    ck_assert(!look_ahead_compute(&ahead, PLACES, false, AUTOMATON_START));
+    ck_assert(!look_ahead_compute(&ahead, PLACES - 1, true, AUTOMATON_START));
+    const uint32_t one = DIGITS_AT;
+    ck_assert(look_ahead_compute(&ahead, PLACES - 1, true, state_of(AUTOMATON_START, &one, 1)));
+    ck_assert(look_ahead_compute(&ahead, PLACES, true, AUTOMATON_START));
     ck_assert_float_eq(look_ahead_rest(&ahead, 0, AUTOMATON_START), -PLACES);
     arena_deinit(&arena);
 }
@@ -185,19 +195,11 @@ static unsigned search(const struct table *table, const struct output_check *che
     return begun;
 }
 
-static unsigned state_of(const uint32_t *ids, unsigned count)
-{
-    unsigned state = AUTOMATON_START;
-    for (unsigned i = 0; i < count; i++)
-        state = automaton_walk(&automaton, state, bytes + offsets[ids[i]],
-                               offsets[ids[i] + 1] - offsets[ids[i]]);
-    return state;
-}
-
+/* context: the start that texts have, or NULL. */
 static bool accepts(void *context, const uint32_t *ids, unsigned count)
 {
-    (void)context;
-    return automaton_accepts(&automaton, state_of(ids, count));
+    const unsigned first = state_of(AUTOMATON_START, context, context != NULL);
+    return automaton_accepts(&automaton, state_of(first, ids, count));
 }
 
 static bool accepts_none(void *context, const uint32_t *ids, unsigned count)
@@ -228,7 +230,8 @@ static bool empty_is_likeliest(const struct table *table)
 }
 
 /* Where probabilities depend on places alone, the best rest is known, and the best text found. Where
- * they depend on the text, what is found holds, and its score is the model's. */
+ * they depend on the text, what is found holds, and its score is the model's. A start may be a part
+ * of the text. */
 START_TEST(a_search_that_found_nothing_finds_the_likeliest_text_ahead)
 {
     unsigned ahead = 0;
@@ -236,15 +239,21 @@ START_TEST(a_search_that_found_nothing_finds_the_likeliest_text_ahead)
         const struct table table = {key, .is_of_places = key % 2 == 0};
         struct generation_hypothesis found;
         uint32_t ids[PLACES];
+        uint32_t start = DIGITS_AT, *has_start = key % 5 < 2 ? &start : NULL;
         prepare();
-        const struct output_check check = {.texts = &texts, .whole = &automaton, .holds = accepts};
+        const struct output_check check = {.texts = &texts,
+                                           .start = has_start,
+                                           .whole = &automaton,
+                                           .holds = accepts,
+                                           .context = has_start};
         const unsigned begun = search(&table, &check, 2 + key % 3);
+        const unsigned first = state_of(AUTOMATON_START, has_start, has_start != NULL);
         ck_assert_uint_le(begun, 3);
-        const double best = best_rest(&table, ids, 0, AUTOMATON_START, true);
+        const double best = best_rest(&table, ids, 0, first, true);
         const bool is_found = generation_result(generation, 0, &found);
         ck_assert(is_found || !table.is_of_places || empty_is_likeliest(&table));
         if (is_found) {
-            ck_assert(accepts(NULL, found.ids, found.count));
+            ck_assert(accepts(has_start, found.ids, found.count));
             ck_assert_double_eq_tol((double)found.sum, sum_of(&table, &found), 1e-4);
             ck_assert_float_eq(found.score, found.sum);
             ck_assert_double_le((double)found.sum, best + 1e-4);
