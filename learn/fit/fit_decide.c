@@ -113,7 +113,7 @@ static double temperature_of(const struct fit *fit, const float *logits, unsigne
     for (size_t i = 0; i < fit->rows.count; i++)
         if (fit->rows.classes[i] < fit->labels.old_count)
             items[set.count++] = i;
-    return calibration_temperature_within(&set, &bound);
+    return calibration_temperature_within(&set, 1, &bound);
 }
 
 static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out, struct err *err)

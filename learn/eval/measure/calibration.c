@@ -112,12 +112,13 @@ double calibration_temperature(const struct calibration_set *set)
     return 1 / b;
 }
 
-double calibration_temperature_within(const struct calibration_set *set, double *bound)
+double calibration_temperature_within(const struct calibration_set *set, double present,
+                                      double *bound)
 {
     double fitted = calibration_temperature(set);
     bool within = fitted > CALIBRATION_TEMPERATURE_MIN && fitted < CALIBRATION_TEMPERATURE_MAX;
     *bound = within ? 0 : fitted;
-    return within ? fitted : 1;
+    return within ? fitted : present;
 }
 
 /* ---- losses ---- */

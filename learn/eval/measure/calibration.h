@@ -45,9 +45,10 @@ struct verdict {
 #define CALIBRATION_TEMPERATURE_MAX 20.0
 double calibration_temperature(const struct calibration_set *set);
 
-/* The same, but returns 1 and sets *bound if the fit ends at a bound, since scores would become all
- * 1 or all equal. Else *bound is 0. */
-double calibration_temperature_within(const struct calibration_set *set, double *bound);
+/* The same, but returns `present` and sets *bound if the fit ends at a bound, since scores would
+ * become all 1 or all equal. Else *bound is 0. */
+double calibration_temperature_within(const struct calibration_set *set, double present,
+                                      double *bound);
 
 /* Sums over inputs; the caller divides by their number, or adds up folds first. NLL is in nats. The
  * Brier score is the sum of (score - truth)^2 over labels (0 to 2; Brier 1950). For sigmoid models

@@ -148,7 +148,7 @@ static enum err_code deal(struct work *work, uint64_t seed, struct err *err)
 /* The inputs of a fold are evaluated with the temperature and thresholds of the others, whose
  * inputs are copied to work->rest. */
 static void cross_fold(struct findings_figures *out, struct work *work, unsigned index,
-                       struct verdict *crossed)
+                       double present, struct verdict *crossed)
 {
     size_t begin = work->folds[index], end = work->folds[index + 1];
     size_t held = end - begin, behind = work->set.count - end;
@@ -157,7 +157,7 @@ static void cross_fold(struct findings_figures *out, struct work *work, unsigned
     struct calibration_set other = part_of(work, work->rest, begin + behind);
     struct calibration_set fold = part_of(work, work->dealt + begin, held);
     struct selective_curve curve;
-    double bound, temperature = calibration_temperature_within(&other, &bound);
+    double bound, temperature = calibration_temperature_within(&other, present, &bound);
     size_t judged = calibration_verdicts(&other, temperature, work->labels);
     selective_thresholds(work->thresholds, other.label_count, work->labels, judged, &work->goal);
     calibration_predictions(&other, temperature, work->winners);
@@ -217,7 +217,8 @@ static enum err_code measure(struct findings *out, struct work *work,
     for (size_t i = 0; i < work->set.count && out->mistake_count < FINDINGS_MISTAKES_MAX; i++)
         if (!work->winners[i].right)
             out->mistakes[out->mistake_count++] = work->winners[i];
-    double temperature = calibration_temperature_within(&work->set, &out->temperature_bound);
+    const double temperature =
+        calibration_temperature_within(&work->set, options->temperature, &out->temperature_bound);
     measure_at(&out->fitted, &fitted, work, temperature);
     for (unsigned i = 0; i < work->set.label_count; i++)
         out->classes[i].threshold = work->thresholds[i];
@@ -226,7 +227,8 @@ static enum err_code measure(struct findings *out, struct work *work,
         return err->code;
     const size_t each = calibration_verdicts_each(&work->set);
     for (unsigned i = 0; i < FINDINGS_FOLDS; i++)
-        cross_fold(&out->crossed, work, i, work->crossed + work->folds[i] * each);
+        cross_fold(&out->crossed, work, i, options->temperature,
+                   work->crossed + work->folds[i] * each);
     out->crossed.temperature = exp(out->crossed.temperature);
     measure_bins(&out->crossed, work->crossed, work->set.count * each);
     return ERR_OK;

@@ -53,7 +53,7 @@ struct findings {
     struct interval accuracy, macro_f1;
     struct findings_class *classes; /* [class_count] */
     struct findings_figures served, fitted, crossed;
-    double temperature_bound;     /* the bound that a fit ended at, and 1 is used; else 0 */
+    double temperature_bound;     /* that a fit ended at: the checkpoint's is used; else 0 */
     bool has_crossed;             /* enough inputs for folds */
     struct selective_curve curve; /* of `served` */
     struct verdict mistakes[FINDINGS_MISTAKES_MAX]; /* of `served`, by descending score */

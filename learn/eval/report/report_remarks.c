@@ -26,10 +26,11 @@ static bool is_at_bound(const struct report *report)
 
 static void write_bound(const struct report *report, FILE *file)
 {
-    fprintf(file,
-            "temperature at its bound %g: not used; these inputs are too few or too easy to tell "
-            "how sure scores should be",
-            report->findings->temperature_bound);
+    fprintf(
+        file,
+        "temperature at its bound %g: not used, the model keeps its own; these inputs are too few "
+        "or too easy to tell how sure scores should be",
+        report->findings->temperature_bound);
 }
 
 static unsigned count_never_automatic(const struct report *report)

@@ -476,7 +476,7 @@ static struct logit_adjustment fit(float shifts[2], double *temperature)
     for (size_t i = 0; i < 2 * evaluation.count; i++)
         evaluation.logits[i] += shifts[i % 2];
     double bound;
-    *temperature = calibration_temperature_within(&set, &bound);
+    *temperature = calibration_temperature_within(&set, 1, &bound);
     evaluation_close(&evaluation);
     engine_close(model);
     return biases;

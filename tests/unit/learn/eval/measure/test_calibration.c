@@ -54,6 +54,9 @@ START_TEST(calibration_temperature_stays_within_its_bounds)
     for (unsigned i = 0; i < COUNT; i++)
         made.classes[i] = i / 4 % 2;
     expect(calibration_temperature(&made.set), CALIBRATION_TEMPERATURE_MIN, 0);
+    double bound;
+    expect(calibration_temperature_within(&made.set, 0.3, &bound), 0.3, 0); /* what there was */
+    expect(bound, CALIBRATION_TEMPERATURE_MIN, 0);
 }
 END_TEST
 
