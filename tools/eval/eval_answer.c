@@ -131,7 +131,7 @@ static enum err_code run_explanations(struct eval *eval, struct err *err)
 /* ---- inputs that were learnt ---- */
 
 enum {
-    KNOWN_BYTES = 512,
+    KNOWN_BYTES = 640,
     KNOWN_LIST_BYTES = 200,
     KNOWN_NAMED = 4,
     KNOWN_SHARE = 20
