@@ -32,8 +32,7 @@ static bool join(char out[PATH_MAX], const char *folder, const char *name)
     return (size_t)snprintf(out, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-/* Appends the directories with a model in `folder`, each after `before`. */
-static void list_folder(const char *folder, const char *before, char *list, size_t size)
+void model_places_in(const char *folder, const char *before, char *list, size_t size)
 {
     char path[PATH_MAX];
     struct dirent **entries;
@@ -75,12 +74,7 @@ void model_places_shipped(const char *bin, bool with_configs, char *list, size_t
     char folder[PATH_MAX];
     for (unsigned i = 0; i < PLACES; i++)
         if ((places[i].has_weights || with_configs) && join(folder, bin, places[i].path))
-            list_folder(folder, "", list, size);
-}
-
-void model_places_in(const char *folder, char *list, size_t size)
-{
-    list_folder(folder, "", list, size);
+            model_places_in(folder, "", list, size);
 }
 
 void model_places_beside(const char *path, char *list, size_t size)
@@ -95,5 +89,5 @@ void model_places_beside(const char *path, char *list, size_t size)
         return;
     memcpy(before, path, len);
     before[len] = '\0';
-    list_folder(len > 0 ? before : ".", before, list, size);
+    model_places_in(len > 0 ? before : ".", before, list, size);
 }

@@ -23,10 +23,10 @@ void model_places_bin(char out[PATH_MAX]);
 bool model_places_find(char out[PATH_MAX], const char *bin, const char *name);
 
 /* Append to a list of names (nearest_list): shipped models, with or without the configurations that
- * have no weights; the directories with a model in a folder; and those with their paths in the
- * folder where `path` would lie. */
+ * have no weights; the directories with a model in a folder, each with `before` in front; and those
+ * with their paths in the folder where `path` would lie. */
 void model_places_shipped(const char *bin, bool with_configs, char *list, size_t size);
-void model_places_in(const char *folder, char *list, size_t size);
+void model_places_in(const char *folder, const char *before, char *list, size_t size);
 void model_places_beside(const char *path, char *list, size_t size);
 
 #endif

@@ -641,10 +641,12 @@ static void take_empty(struct generation *generation, const float *logits)
 static void give_up(struct generation *generation)
 {
     bool is_near = generation->row_count > 0 && generation->beams[0].sum > generation->least;
+    if (!generation->empty.is_one)
+        return;
     for (unsigned b = 0; b < generation->options.config->beams; b++)
         is_near = is_near || (generation->finished[b].is_one &&
                               generation->finished[b].sum > generation->least);
-    if (!generation->empty.is_one || is_near)
+    if (is_near)
         return;
     generation->finished[0].is_one = false;
     generation->dropped = generation->empty;

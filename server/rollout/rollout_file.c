@@ -216,7 +216,7 @@ enum err_code rollout_resolve(const char **out, const char *root, const char *di
     /* The answer is the same for all paths outside: it must not tell which of them exist. */
     if (realpath(path, real) == NULL || !is_below(real_root, real)) {
         char names[NAMES_BYTES] = "";
-        model_places_in(real_root, names, sizeof names);
+        model_places_in(real_root, "", names, sizeof names);
         return err_set(err, ERR_UNUSABLE, "$.dir: there is no such directory below models_root%s%s",
                        names[0] != '\0' ? "; models lie there in " : ", nor a model", names);
     }

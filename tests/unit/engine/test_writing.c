@@ -267,7 +267,7 @@ START_TEST(pieces_of_a_text_in_the_making_make_the_text)
 }
 END_TEST
 
-/* What transformers 4.57.6 makes of the first case: its decoded sequence begins with the start. */
+/* The texts are those of transformers 4.57.6, whose decoded sequence begins with the start. */
 START_TEST(a_start_that_is_an_ordinary_token_is_in_the_text)
 {
     static const struct {

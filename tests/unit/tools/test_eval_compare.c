@@ -59,8 +59,9 @@ static void tiny_logits(const char *dir, const char *dtype, const char *text, fl
     arena_deinit(&arena);
 }
 
-/* Of some texts the one whose margins differ most; labels so that fp32 is right, and a bias half-way
- * between what fp32 and int8 would need: the winner of every input differs, wherever it is run. */
+/* The test takes the text whose margins differ most, labels by which fp32 is right, and a bias
+ * half-way between those that fp32 and int8 would need: the winner of every input differs on any
+ * machine. */
 START_TEST(eval_fails_where_two_precisions_agree_on_too_few)
 {
     static struct checkpoint_writer writer;

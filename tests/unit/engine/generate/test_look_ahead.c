@@ -1,5 +1,5 @@
-/* What may follow, against all texts that there are; and a search that looks ahead, on tables of
- * logits, against the same. */
+/* The tests compare look_ahead.h, and a search that uses it on tables of logits, with all texts that
+ * there are. */
 #include "engine/generate/generation.h"
 #include "engine/generate/look_ahead.h"
 #include "engine/tensor/kernels.h"
@@ -229,9 +229,9 @@ static bool empty_is_likeliest(const struct table *table)
     return logs[END] > logf(0.5F);
 }
 
-/* Where probabilities depend on places alone, the best rest is known, and the best text found. Where
- * they depend on the text, what is found holds, and its score is the model's. A start may be a part
- * of the text. */
+/* The search finds the best text if probabilities depend on places alone: the best rest is exact
+ * then. If they depend on the text, the text that it finds holds, and has the model's score. A start
+ * may be a part of the text. */
 START_TEST(a_search_that_found_nothing_finds_the_likeliest_text_ahead)
 {
     unsigned ahead = 0;

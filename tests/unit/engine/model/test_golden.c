@@ -348,7 +348,7 @@ static void check_int8(const char *name, const char *backend)
 {
     const struct differences found = score_differences(name, "int8", backend);
     const bool is_shared = strncmp(name, "albert-", 7) == 0;
-    ck_assert_msg(found.worst < (is_shared ? 0.15 : 0.05) && found.worst > 0, "%s: %g", name,
+    ck_assert_msg(found.worst < (is_shared ? 0.1 : 0.05) && found.worst > 0, "%s: %g", name,
                   found.worst);
     ck_assert_msg(found.mean < (is_shared ? 0.04 : 0.01), "%s: %g in the mean", name, found.mean);
 }

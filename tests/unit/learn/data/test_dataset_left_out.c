@@ -179,7 +179,7 @@ START_TEST(without_a_usable_input_the_first_problem_is_told)
 }
 END_TEST
 
-/* What is no picture by its name, such as notes beside each image, is no input. */
+/* A file whose name is no picture's, such as notes beside each image, is no input. */
 START_TEST(pictures_of_other_formats_count_as_unusable)
 {
     struct dataset dataset;
