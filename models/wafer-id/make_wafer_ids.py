@@ -8,7 +8,7 @@ target of a picture without a mark is "". Sets: train and validation (a quarter 
 without a mark), clean, medium, hard, unseen (a dot style that training never has, at medium difficulty), unseen-shapes
 (a family of shapes that training never has), no-mark. No ID and no lot stands in two sets. Picture i of a set is the
 same whatever the count is. --sheet writes one page of pictures for people to look at.
-Needs numpy and Pillow.
+Needs numpy and Pillow from 10.1 on.
 """
 import argparse
 import json

@@ -2,6 +2,7 @@
 import string
 
 import numpy as np
+import PIL
 from PIL import Image, ImageDraw, ImageFont
 
 import ids
@@ -10,6 +11,8 @@ from draw import HEIGHT, LEVELS, PITCH, SPAN, WIDTH, box_of, draw_mark, finish, 
 
 WORDS = ("wafer", "front", "Vdd=1.8V", "100 um", "test", "do not touch", "rev", "mask 7", "12:45", "2024/05/17", "OK?",
          "(c)", "pass", "align", "layer #3", "+", "x10", "TOP", "lot:", "ok", "25 C", "~", "mm", "scribe", "R&D")
+if tuple(int(part) for part in PIL.__version__.split(".")[:2]) < (10, 1):
+    raise ImportError(f"Pillow {PIL.__version__} has no font of a chosen size; install 10.1 or later")
 FONTS = [ImageFont.load_default(size) for size in (10, 12, 14, 18, 22, 28)]
 
 
