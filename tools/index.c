@@ -434,9 +434,14 @@ static enum err_code search_one(struct index_tool *tool, const struct listed_inp
     }
     printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
     printf(source->line > 0 ? ":%u\n" : "\n", source->line);
-    for (unsigned i = 0; i < found.count; i++)
-        printf("  %9.6f  %-24s  %s  %s\n", (double)items[i].score,
-               items[i].label[0] != '\0' ? items[i].label : "-", items[i].id, items[i].source);
+    for (unsigned i = 0; i < found.count; i++) {
+        char last[NAME_MAX + 1];
+        file_last_part(items[i].source, last);
+        const bool has_own_id = strcmp(items[i].id, last) != 0;
+        printf("  %9.6f  %-24s  %s%s%s\n", (double)items[i].score,
+               items[i].label[0] != '\0' ? items[i].label : "-", has_own_id ? items[i].id : "",
+               has_own_id ? "  " : "", items[i].source);
+    }
     return ERR_OK;
 }
 
@@ -503,6 +508,6 @@ static const struct cli_program commands[] = {
 
 int main(int argc, char **argv)
 {
-    static struct index_tool tool;
+    static struct index_tool tool = {.inputs = {.text_option = "--text"}};
     return cli_main(commands, sizeof commands / sizeof *commands, argc, argv, &tool);
 }

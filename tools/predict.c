@@ -563,6 +563,6 @@ static const struct cli_program programs[] = {
 
 int main(int argc, char **argv)
 {
-    struct predict predict = {.top_k = TOP_K_UNSET};
+    struct predict predict = {.inputs = {.text_option = "--text"}, .top_k = TOP_K_UNSET};
     return cli_main(programs, 1, argc, argv, &predict);
 }

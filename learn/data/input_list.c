@@ -190,8 +190,11 @@ enum err_code input_list_add_path(struct input_list *list, const char *path, str
         globfree(&found);
     if (failed == GLOB_NOSPACE)
         return err_no_memory(err, strlen(path));
-    return failed == 0 ? err->code
-                       : err_set(err, ERR_UNUSABLE, "%s: there is no such file or folder", path);
+    return failed == 0
+               ? err->code
+               : err_set(err, ERR_UNUSABLE, "%s: there is no such file or folder%s%s", path,
+                         list->text_option != NULL ? "; a text needs " : "",
+                         list->text_option != NULL ? list->text_option : "");
 }
 
 /* ---- lines ---- */

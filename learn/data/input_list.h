@@ -38,7 +38,8 @@ struct input_list {
     unsigned count, capacity;
     const char *notes; /* lines for a person about what was left out; NULL: nothing was */
     unsigned note_count;
-    struct arena arena; /* holds the strings */
+    struct arena arena;      /* holds the strings */
+    const char *text_option; /* gives a text; named where a path is missing; NULL: none does */
 };
 
 /* Adds an input; its strings are borrowed. ERR_UNUSABLE beyond INPUT_LIST_MAX. */

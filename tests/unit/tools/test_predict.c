@@ -503,7 +503,7 @@ START_TEST(predict_takes_files_folders_and_lines_and_names_them)
     outcome_expect(RUN("--model", writer.dir, "--lines", lines, "--json"), 1, "\"line\":2}}\n",
                    "a.log: line 2: invalid UTF-8 at byte 0 of the text");
     outcome_expect(RUN("--model", writer.dir, "/no/where"), 2, "",
-                   "/no/where: there is no such file or folder");
+                   "/no/where: there is no such file or folder; a text needs --text");
     checkpoint_writer_close(&writer);
     tempdir_close(&dir);
 }
