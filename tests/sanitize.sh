@@ -3,7 +3,7 @@
 # undefined behaviour (`address`, build-asan) or races (`thread`, build-tsan, of the tests with threads).
 # SINCE=COMMIT: only in the folders of tests that include what has changed since, and in one more
 # (tests/rooms.sh). MOST=N: at most N of them, drawn by the last commit, so that other commits draw others;
-# and none starts after 12 minutes, so that a slow machine is not at its limit of time for all stages.
+# and none starts after 8 minutes, so that a slow machine is not at its limit of time for all stages.
 # usage: tests/sanitize.sh address|thread
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,7 +47,7 @@ run() {
     mapfile -t programs < <(wanted | drawn | sed "s|^|$1/tests/|")
     ((${#programs[@]} > 0)) || return 0
     make -s -j"$jobs" BUILD="$1" OPT='-O1 -g' SANITIZE="$built" all "${programs[@]}"
-    TEST_SECONDS=$((${MOST:-0} > 0 ? 720 : 0)) "${plain[@]}" sh tests/run-units.sh "${programs[@]}"
+    TEST_SECONDS=$((${MOST:-0} > 0 ? 480 : 0)) "${plain[@]}" sh tests/run-units.sh "${programs[@]}"
 }
 
 # Tests that ask for impossible amounts of memory must see NULL, as they would from malloc.
