@@ -181,7 +181,7 @@ def check(build, checkpoint, smoothing):
 
 
 def main():
-    build, checkpoints = sys.argv[1], [pathlib.Path(path) for path in sys.argv[2:]]
+    build, checkpoints = sys.argv[1], [pathlib.Path(path).resolve() for path in sys.argv[2:]]
     passed = [check(build, checkpoint, smoothing) for checkpoint in checkpoints for smoothing in (0.0, 0.1)]
     sys.exit(0 if all(passed) else 1)
 

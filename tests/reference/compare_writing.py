@@ -8,7 +8,8 @@ it (languages and the number of new tokens are taken from it). Inputs are, for t
 `text`, words of them mixed, random characters of several scripts, lines as testers print them; for images:
 noise, blocks and gradients of random sizes. A checkpoint with a SentencePiece model alone is compared with
 the slow tokenizer. Prints how many ids of the input and how many outputs are equal, and the first that
-differs; ends with 1 if one does. Needs torch, transformers 4.57, sentencepiece, protobuf, Pillow, numpy.
+differs; ends with 1 if one does. Needs torch, transformers 4.57, sentencepiece, protobuf, numpy, and Pillow up
+to 12 (13 resizes in another way).
 """
 import argparse
 import json
