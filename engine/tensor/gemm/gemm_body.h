@@ -5,13 +5,15 @@
  *     PRECISION, BIASED  see gemm.h
  *     PAIRED             see gemm.h; only of bytes that saturate
  *     ROWS               rows of the largest tile
- *     VECTORS            registers of columns held at once; 32 columns take one pass or more
+ *     VECTORS            registers of columns held at once by the largest tile
  *     VECTOR, LANES      the register's type and its 4-byte lanes
  *     SPREAD(p)          four bytes at p in every lane
  *     DOT(sum, a, b)     sum + a . b, lane by lane
  *
  * Registers: ROWS x VECTORS sums, VECTORS weights and one spread. The sums must never leave their
  * registers inside the loop: `rows` is a constant in each call, and every loop over it unrolls.
+ * The 32 columns take a pass for each VECTORS registers of them, or one pass if all sums of a tile
+ * of few rows have registers: such a tile waits for memory, and reads it in order then.
  */
 #include "engine/tensor/gemm/gemm.h"
 
@@ -24,7 +26,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    PASS_COLUMNS = VECTORS * LANES,
+    REGISTERS = ROWS * VECTORS + VECTORS + 2, /* of the CPU; the largest tile fills them */
+    ALL_VECTORS = GEMM_COLUMNS / LANES,
     GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
     STEP_GROUPS = 4, /* between two prefetches, at least */
     CACHE_LINE = 64,
@@ -32,43 +35,42 @@ enum {
 
 /* Groups between two prefetches, of a cache line if the share is small: the loop over groups has no
  * register for them. */
-INLINE size_t step_groups(const struct gemm_ahead *ahead, size_t groups)
+INLINE size_t step_groups(size_t bytes, size_t groups)
 {
-    if (ahead->step == 0)
+    if (bytes == 0)
         return groups;
-    return ahead->step < CACHE_LINE / STEP_GROUPS ? CACHE_LINE / ahead->step : STEP_GROUPS;
+    return bytes < CACHE_LINE / STEP_GROUPS ? CACHE_LINE / bytes : STEP_GROUPS;
 }
 
-/* One pass: `rows` x PASS_COLUMNS sums over all groups. Group g of row r is at a + r row_stride + g
- * group_stride. */
+/* One pass: `rows` x `vectors` sums over all groups. Group g of row r is at a + r row_stride + g
+ * group_stride. Prefetches `bytes` from `next` on for each group. */
 INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group_stride,
-                      const char *b, size_t groups, const struct gemm_ahead *ahead, bool accumulate,
-                      const unsigned rows)
+                      const char *b, size_t groups, const char *next, size_t bytes, bool accumulate,
+                      const unsigned rows, const unsigned vectors)
 {
-    VECTOR acc[ROWS][VECTORS];
+    VECTOR acc[ROWS][ALL_VECTORS];
 #pragma GCC unroll 16
     for (unsigned r = 0; r < rows; r++)
 #pragma GCC unroll 4
-        for (unsigned v = 0; v < VECTORS; v++) {
+        for (unsigned v = 0; v < vectors; v++) {
             const VECTOR *from = (const VECTOR *)(sums + r * GROUP_STRIDE) + v;
             acc[r][v] = accumulate ? *from : (VECTOR){0};
         }
-    const char *next = ahead->at;
-    const size_t most = step_groups(ahead, groups);
+    const size_t most = step_groups(bytes, groups);
     for (size_t left = groups, step; left > 0; left -= step) {
         step = left < most ? left : most;
-        for (size_t at = 0; at < step * ahead->step; at += CACHE_LINE, next += CACHE_LINE)
+        for (size_t at = 0; at < step * bytes; at += CACHE_LINE, next += CACHE_LINE)
             __builtin_prefetch(next, 0, 2);
         for (const char *end = b + step * GROUP_STRIDE; b < end; b += GROUP_STRIDE) {
-            VECTOR weights[VECTORS];
+            VECTOR weights[ALL_VECTORS];
 #pragma GCC unroll 4
-            for (unsigned v = 0; v < VECTORS; v++)
+            for (unsigned v = 0; v < vectors; v++)
                 weights[v] = ((const VECTOR *)b)[v];
 #pragma GCC unroll 16
             for (unsigned r = 0; r < rows; r++) {
                 VECTOR number = SPREAD(a + r * row_stride);
 #pragma GCC unroll 4
-                for (unsigned v = 0; v < VECTORS; v++)
+                for (unsigned v = 0; v < vectors; v++)
                     acc[r][v] = DOT(acc[r][v], number, weights[v]);
             }
             a += group_stride;
@@ -77,7 +79,7 @@ INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group
 #pragma GCC unroll 16
     for (unsigned r = 0; r < rows; r++)
 #pragma GCC unroll 4
-        for (unsigned v = 0; v < VECTORS; v++)
+        for (unsigned v = 0; v < vectors; v++)
             ((VECTOR *)(sums + r * GROUP_STRIDE))[v] = acc[r][v];
 }
 
@@ -85,9 +87,12 @@ INLINE void tile_rows(char *sums, const char *a, size_t row_stride, size_t group
                       const char *b, size_t groups, const struct gemm_ahead *ahead, bool accumulate,
                       const unsigned rows)
 {
-    for (size_t c = 0; c < GEMM_COLUMNS; c += PASS_COLUMNS)
-        tile_pass(sums + c * GEMM_GROUP_BYTES, a, row_stride, group_stride,
-                  b + c * GEMM_GROUP_BYTES, groups, ahead, accumulate, rows);
+    const unsigned vectors = (rows + 1) * ALL_VECTORS < REGISTERS ? ALL_VECTORS : VECTORS;
+    const size_t step = (ahead->step * vectors + ALL_VECTORS - 1) / ALL_VECTORS;
+    for (unsigned v = 0; v < ALL_VECTORS; v += vectors)
+        tile_pass(sums + v * sizeof(VECTOR), a, row_stride, group_stride, b + v * sizeof(VECTOR),
+                  groups, (const char *)ahead->at + v / vectors * groups * step, step, accumulate,
+                  rows, vectors);
 }
 
 /* One stride is a constant in each call. */
