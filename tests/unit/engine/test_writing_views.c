@@ -3,6 +3,7 @@
 #include "engine/prepare/views.h"
 #include "tests/support/suite.h"
 #include "tests/support/writing_fixture.h"
+#include "tests/support/writing_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,8 +189,8 @@ START_TEST(views_are_refused_where_there_is_no_picture_and_other_numbers_are)
         struct writing_fixture f = {0};
         struct engine_model *model;
         const struct engine_options options = {.writes_texts = true};
-        char dir[WRITING_PATH_BYTES];
-        writing_fixture_gather(&f, rows[i].model, dir);
+        tempdir_open(&f.dir);
+        writing_model_copy(&f.dir, rows[i].model);
         tempdir_write(&f.dir, "attnd.json", rows[i].settings, strlen(rows[i].settings));
         ck_assert_int_eq(engine_open(&model, f.dir.path, &options, &f.err), ERR_UNSUPPORTED);
         ck_assert_msg(strstr(f.err.text, rows[i].why) != NULL, "%s", f.err.text);
