@@ -149,7 +149,7 @@ static enum err_code check_json(struct request *request)
     if (request->is_typed || looks_like_json(request))
         return ERR_OK;
     return err_set(&request->err, ERR_MALFORMED,
-                   "unknown body: send JSON, a picture (" INPUT_FORMATS_OR
+                   "unknown body: send JSON, or for a prediction a picture (" INPUT_FORMATS_OR
                    ") or a lot (" LOT_FORMATS_OR
                    "). With curl use --data-binary @FILE. For plain text add "
                    "Content-Type: text/plain");

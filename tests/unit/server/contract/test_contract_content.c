@@ -94,7 +94,7 @@ START_TEST(content_names_the_remedy_for_a_text_without_its_type)
     struct reply reply =
         contract_post_as("/predict", "application/x-www-form-urlencoded", "BIN 7 FAIL", 10);
     reply_expect_problem(&reply, 400, "malformed",
-                         "unknown body: send JSON, a picture (" INPUT_FORMATS_OR
+                         "unknown body: send JSON, or for a prediction a picture (" INPUT_FORMATS_OR
                          ") or a lot (STDF). With curl use --data-binary @FILE. For plain text add "
                          "Content-Type: text/plain");
     reply_free(&reply);

@@ -8,7 +8,6 @@
 #include "tests/support/suite.h"
 #include "tests/unit/server/fakes.h"
 
-
 enum { BODY_MAX = 1000 };
 
 static struct snapshot snapshot;
@@ -72,7 +71,8 @@ START_TEST(a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing)
         ck_assert_int_eq(request.body, REQUEST_JSON);
     }
     static const char text[] =
-        "unknown body: send JSON, a picture (" INPUT_FORMATS_OR ") or a lot (STDF). With curl use "
+        "unknown body: send JSON, or for a prediction a picture (" INPUT_FORMATS_OR
+        ") or a lot (STDF). With curl use "
         "--data-binary @FILE. For plain text add Content-Type: text/plain";
     refuses(REQUEST_JSON, false, "FAIL bin 7", 10, text);
     refuses(REQUEST_JSON, false, "\x89PNG", 4, text);
