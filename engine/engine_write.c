@@ -39,24 +39,6 @@ struct writer {
 
 /* ---- languages ---- */
 
-/* Finds a language's token. ERR_UNUSABLE names some of those that there are. */
-static enum err_code find_language(const struct tokenizer *tokenizer, const char *name,
-                                   const char *code, int32_t *out, struct err *err)
-{
-    unsigned count;
-    const struct tokenizer_language *languages = tokenizer_languages(tokenizer, &count);
-    for (unsigned i = 0; i < count; i++)
-        if (strcmp(languages[i].code, code) == 0) {
-            *out = languages[i].id;
-            return ERR_OK;
-        }
-    if (count == 0)
-        return err_set(err, ERR_UNUSABLE, "%s: the model has no languages to choose from", name);
-    return err_set(err, ERR_UNUSABLE,
-                   "%s: the model does not have this one; it has %s, %s and more (%u)", name,
-                   languages[0].code, languages[count - 1].code, count);
-}
-
 /* Sets the token of a language in the text, and the one that is written first. A model with one
  * vocabulary for both sides writes the target's first; Marian has it in the text. */
 static enum err_code choose_languages(const struct engine_model *model,
@@ -71,13 +53,14 @@ static enum err_code choose_languages(const struct engine_model *model,
     if (writing->source_language != NULL && (source == NULL || targets == 0))
         return err_set(err, ERR_UNUSABLE, "source_language: the model reads no language by name");
     if (writing->source_language != NULL &&
-        find_language(source, "source_language", writing->source_language, in_text, err))
+        tokenizer_find_language(source, "source_language", writing->source_language, in_text, err))
         return err->code;
     if (writing->target_language == NULL)
         return ERR_OK;
     if (targets == 0 && source != NULL)
-        return find_language(source, "target_language", writing->target_language, in_text, err);
-    if (find_language(target, "target_language", writing->target_language, &first, err))
+        return tokenizer_find_language(source, "target_language", writing->target_language, in_text,
+                                       err);
+    if (tokenizer_find_language(target, "target_language", writing->target_language, &first, err))
         return err->code;
     asked->first = (uint32_t)first;
     return ERR_OK;

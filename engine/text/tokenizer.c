@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- open and close ---- */
 
@@ -479,6 +480,37 @@ const struct tokenizer_language *tokenizer_languages(const struct tokenizer *tok
 {
     *count = tokenizer->steps->language_count;
     return tokenizer->steps->languages;
+}
+
+/* True for "de", "DE" and "de_DE": the same language by its letters before the region. */
+static bool is_same_language(const char *a, const char *b)
+{
+    const size_t len = strcspn(a, "_-");
+    return len == strcspn(b, "_-") && strncasecmp(a, b, len) == 0;
+}
+
+enum err_code tokenizer_find_language(const struct tokenizer *tokenizer, const char *name,
+                                      const char *code, int32_t *out, struct err *err)
+{
+    const char *near = NULL;
+    unsigned count = 0;
+    const struct tokenizer_language *languages =
+        tokenizer != NULL ? tokenizer_languages(tokenizer, &count) : NULL;
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(languages[i].code, code) == 0) {
+            *out = languages[i].id;
+            return ERR_OK;
+        }
+        if (near == NULL && is_same_language(languages[i].code, code))
+            near = languages[i].code;
+    }
+    if (count == 0)
+        return err_set(err, ERR_UNUSABLE, "%s: the model has no languages to choose from", name);
+    return err_set(err, ERR_UNUSABLE,
+                   "%s: the model does not have this one; %s%s%sGET /models and attnd-inspect list "
+                   "its %u",
+                   name, near != NULL ? "did you mean \"" : "", near != NULL ? near : "",
+                   near != NULL ? "\"? " : "", count);
 }
 
 const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer)

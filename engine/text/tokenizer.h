@@ -56,6 +56,12 @@ enum err_code tokenizer_encode_language(const struct tokenizer *tokenizer, int32
 const struct tokenizer_language *tokenizer_languages(const struct tokenizer *tokenizer,
                                                      unsigned *count);
 
+/* Finds the token of a language. `name` is the option that asks for it, for the error text.
+ * ERR_UNUSABLE: the tokenizer (NULL: there is none) does not have it; the text names one that
+ * differs only in case or region. */
+enum err_code tokenizer_find_language(const struct tokenizer *tokenizer, const char *name,
+                                      const char *code, int32_t *out, struct err *err);
+
 /* False: all tokens are special ones that a template adds, which have no extent in a text. */
 bool tokenizer_has_token(const struct encoding *encoding);
 

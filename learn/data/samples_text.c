@@ -62,22 +62,8 @@ static enum err_code mark(struct samples_loader *loader, const struct dataset_it
 static enum err_code find_language(const struct tokenizer *tokenizer, const char *option,
                                    const char *code, int32_t *out, struct err *err)
 {
-    unsigned count = 0;
     *out = VOCAB_NONE;
-    if (code == NULL)
-        return ERR_OK;
-    const struct tokenizer_language *languages =
-        tokenizer != NULL ? tokenizer_languages(tokenizer, &count) : NULL;
-    for (unsigned i = 0; i < count; i++)
-        if (strcmp(languages[i].code, code) == 0) {
-            *out = languages[i].id;
-            return ERR_OK;
-        }
-    return count == 0 ? err_set(err, ERR_UNUSABLE, "--%s: the model has no languages", option)
-                      : err_set(err, ERR_UNUSABLE,
-                                "--%s: the model does not have this one; it has %s, %s and more "
-                                "(%u)",
-                                option, languages[0].code, languages[count - 1].code, count);
+    return code == NULL ? ERR_OK : tokenizer_find_language(tokenizer, option, code, out, err);
 }
 
 enum err_code samples_open_writing(struct samples *samples, const char *dir,
@@ -102,10 +88,10 @@ enum err_code samples_open_writing(struct samples *samples, const char *dir,
     arena_deinit(&scratch);
     if (err->code != ERR_OK)
         return err->code;
-    if (find_language(samples->pipeline.tokenizer, "source-language", writing->source_language,
+    if (find_language(samples->pipeline.tokenizer, "--source-language", writing->source_language,
                       &samples->languages[0], err))
         return err->code;
-    return find_language(samples->target, "target-language", writing->target_language,
+    return find_language(samples->target, "--target-language", writing->target_language,
                          &samples->languages[1], err);
 }
 

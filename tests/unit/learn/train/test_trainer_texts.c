@@ -217,7 +217,10 @@ START_TEST(models_and_languages_that_do_not_fit_are_refused)
     close_fixture(&x);
     open_fixture(&x, "mbart-0", true);
     x.f.options.source_language = "xx";
-    expect_refused(&x.f, "--source-language: the model does not have this one; it has ");
+    expect_refused(&x.f, "--source-language: the model does not have this one; GET /models");
+    x.f.options.source_language = "DE";
+    expect_refused(&x.f, "--source-language: the model does not have this one; did you mean "
+                         "\"de_DE\"? GET /models and attnd-inspect list its 52");
     close_fixture(&x);
 }
 END_TEST
