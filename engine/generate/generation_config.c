@@ -581,6 +581,10 @@ enum err_code generation_config_ask(struct generation_config *config,
                     &config->no_repeat, err))
         return err->code;
     config->sequences = config->sequences < config->beams ? config->sequences : config->beams;
+    if (request->num_return_sequences > (long long)config->beams)
+        return err_set(err, ERR_UNUSABLE,
+                       "num_return_sequences: %lld is more than num_beams, which is %u",
+                       request->num_return_sequences, config->beams);
     if (ask_integer("num_return_sequences", request->num_return_sequences, 1, config->beams,
                     &config->sequences, err))
         return err->code;

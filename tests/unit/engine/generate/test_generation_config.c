@@ -474,7 +474,7 @@ START_TEST(generation_config_ask_refuses_beyond_the_limits)
         {offsetof(struct generation_request, num_beams), LLONG_MAX,
          "num_beams: 9223372036854775807 is not in 1 to 8"},
         {offsetof(struct generation_request, num_return_sequences), 2,
-         "num_return_sequences: 2 is not in 1 to 1"},
+         "num_return_sequences: 2 is more than num_beams, which is 1"},
         {offsetof(struct generation_request, no_repeat_ngram_size), 1025,
          "no_repeat_ngram_size: 1025 is not in 0 to 1024"},
     };
