@@ -334,6 +334,8 @@ START_TEST(writing_refuses_labels_and_what_it_does_not_have)
     writing_open(&stage, 1);
     check_call(&stage, "{\"text\": \"a\", \"top_k\": 2}", 422, "top_k: the model logs writes");
     check_call(&stage, "{\"text\": \"a\", \"do_sample\": false}", 422, "texts are not sampled");
+    check_call(&stage, "{\"text\": \"a\", \"force_words_ids\": [[1]]}", 422,
+               "$.force_words_ids: a text with certain words is asked for by \\\"pattern\\\"");
     check_call(&stage, "{\"text\": \"a\", \"num_beams\": \"4\"}", 422, "expected an integer");
     check_call(&stage, "{\"text\": \"a\", \"length_penalty\": []}", 422, "expected a number");
     check_call(&stage, "{\"text\": \"a\", \"target_language\": 3}", 422, "expected a string");
