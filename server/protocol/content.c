@@ -146,6 +146,10 @@ static bool looks_like_json(const struct request *request)
 
 static enum err_code check_json(struct request *request)
 {
+    if (request->content_len == 0)
+        return err_set(&request->err, ERR_MALFORMED,
+                       "the body is empty; curl --data-binary @FILE sends none if it cannot read "
+                       "FILE");
     if (request->is_typed || looks_like_json(request))
         return ERR_OK;
     return err_set(&request->err, ERR_MALFORMED,
