@@ -37,8 +37,18 @@ static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
 
 enum { NEAR_BYTES = 65 }; /* nearest.h: longer ones are near to nothing */
 
+static bool is_near_part(const char *found, size_t found_len, const char *wanted, size_t wanted_len)
+{
+    char a[NEAR_BYTES], b[NEAR_BYTES];
+    const char *known = b;
+    snprintf(a, sizeof a, "%.*s", (int)found_len, found);
+    snprintf(b, sizeof b, "%.*s", (int)wanted_len, wanted);
+    return nearest_name(a, &known, 1) != NULL;
+}
+
 /* The pattern with the path's own values in the places of its own: "/models/{name}" and
- * "/model/a/b" are "/models/a". */
+ * "/model/a/b" are "/models/a". Before a value each part must be near: "/v1/chat/a" is nothing like
+ * "/v1/models/a", though "a" stands in both. */
 static void fill_pattern(char out[NEAR_BYTES], const char *pattern, const char *path)
 {
     size_t len = 0;
@@ -47,6 +57,11 @@ static void fill_pattern(char out[NEAR_BYTES], const char *pattern, const char *
         pattern++;
         size_t wanted = strcspn(pattern, "/"), found = strcspn(path, "/");
         bool is_value = *pattern == '{' && found > 0;
+        if (!is_value && strchr(pattern, '{') != NULL && found > 0 &&
+            !is_near_part(path, found, pattern, wanted)) {
+            out[0] = '\0';
+            return;
+        }
         int part = (int)(is_value ? found : wanted);
         len +=
             (size_t)snprintf(out + len, NEAR_BYTES - len, "/%.*s", part, is_value ? path : pattern);

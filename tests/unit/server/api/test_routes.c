@@ -143,6 +143,20 @@ START_TEST(routes_name_the_nearest_route_of_an_unknown_path)
 }
 END_TEST
 
+START_TEST(a_value_of_the_path_makes_no_route_near)
+{
+    static const char *const paths[] = {"/v1/chat/completions", "/v1/completions"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        const struct route *route;
+        char allow[ROUTES_ALLOW_BYTES];
+        struct err err = {0};
+        ck_assert_int_eq(routes_find(&route, allow, paths[i], HTTP_POST, &err), ERR_NOT_FOUND);
+        ck_assert_str_eq(err.text,
+                         "there is nothing at this path; GET /openapi.json lists what there is");
+    }
+}
+END_TEST
+
 START_TEST(routes_say_what_is_wrong_with_a_request)
 {
     const struct route *route;
@@ -196,8 +210,8 @@ START_TEST(security_page_has_the_table_of_routes)
 END_TEST
 
 SUITE("routes", routes_name_the_nearest_route_of_an_unknown_path,
-      routes_count_a_model_only_for_predictions, routes_say_what_is_wrong_with_a_request,
-      routes_find_every_path_of_the_contract, routes_answer_head_where_there_is_get,
-      routes_list_the_allowed_methods, routes_know_no_other_path,
-      routes_of_one_path_have_distinct_methods, each_path_is_listed_once_and_each_route_has_its_own,
-      security_page_has_the_table_of_routes)
+      a_value_of_the_path_makes_no_route_near, routes_count_a_model_only_for_predictions,
+      routes_say_what_is_wrong_with_a_request, routes_find_every_path_of_the_contract,
+      routes_answer_head_where_there_is_get, routes_list_the_allowed_methods,
+      routes_know_no_other_path, routes_of_one_path_have_distinct_methods,
+      each_path_is_listed_once_and_each_route_has_its_own, security_page_has_the_table_of_routes)
