@@ -87,6 +87,8 @@ static enum err_code run(struct cli_run *run, struct err *err)
     fprintf(stderr, ", %llu failed, %.1f s, %.1f inputs a second\n",
             (unsigned long long)result->failed, result->seconds,
             result->seconds > 0 ? (double)now / result->seconds : 0.0);
+    if (result->failure[0] != '\0')
+        fprintf(stderr, "attnd-batch: the first that failed: %s\n", result->failure);
     if (program->result.is_stopped)
         run->status = CLI_STOPPED;
     else if (program->result.failed > 0)

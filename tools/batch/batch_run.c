@@ -29,7 +29,8 @@ struct batch {
     struct output *output;
     struct chunk *chunks; /* [size] the ring */
     unsigned size;
-    struct batch_place first; /* where this run began */
+    struct batch_place first;          /* where this run began */
+    char failure[CHUNK_FAILURE_BYTES]; /* of the writer */
 
     pthread_mutex_t reading;
     struct sources *sources; /* under reading, with the rest of this group */
@@ -203,6 +204,8 @@ static enum err_code write_chunk(struct batch *batch, const struct chunk *chunk,
         return err->code;
     state->done = chunk->inputs;
     state->failed += chunk->failed;
+    if (chunk->failed > 0 && batch->failure[0] == '\0')
+        memcpy(batch->failure, chunk->failure, sizeof batch->failure);
     memcpy(state->digest, chunk->digest, sizeof state->digest);
     show_progress(batch, chunk);
     if (clock_ms_between(batch->saved_ns, now_ns) < SAVE_MS)
@@ -383,6 +386,7 @@ enum err_code batch_run(struct sources *sources, struct output *output,
     out->seconds = clock_ms_between(batch.start_ns, clock_now_ns()) / 1e3;
     out->inputs = output->state.done;
     out->failed = output->state.failed;
+    memcpy(out->failure, batch.failure, sizeof out->failure);
     out->is_stopped = is_stopped(&batch);
     pthread_cond_destroy(&batch.moved);
     pthread_mutex_destroy(&batch.ring);

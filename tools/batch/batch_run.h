@@ -127,6 +127,7 @@ struct batch_run_result {
     uint64_t before;         /* inputs done by earlier runs */
     double seconds;          /* time of this run */
     bool is_stopped;
+    char failure[CHUNK_FAILURE_BYTES]; /* why this run's first failed input did; "" if none did */
 };
 
 /* Goes on behind what the output has. ERR_UNUSABLE if the inputs before that are not those of the

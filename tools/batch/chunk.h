@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-enum { CHUNK_INPUTS = 64, CHUNK_BYTES = 4 * 1024 * 1024 };
+enum { CHUNK_INPUTS = 64, CHUNK_BYTES = 4 * 1024 * 1024, CHUNK_FAILURE_BYTES = 300 };
 
 struct chunk {
     struct record records[CHUNK_INPUTS]; /* their bytes are the arena's */
@@ -29,7 +30,15 @@ struct chunk {
     char *lines; /* [lines_len], of open_memstream */
     size_t lines_len;
     unsigned failed;
+    char failure[CHUNK_FAILURE_BYTES]; /* the first that failed, and why; "" if none did */
     bool is_done;
 };
+
+/* Counts an input that failed, for `why`. */
+static inline void chunk_fail(struct chunk *chunk, const char *why)
+{
+    if (chunk->failed++ == 0)
+        snprintf(chunk->failure, sizeof chunk->failure, "%.*s", CHUNK_FAILURE_BYTES - 1, why);
+}
 
 #endif

@@ -75,7 +75,8 @@ static enum err_code take(void *context, struct json_t *object, const struct ans
                           struct err *err)
 {
     struct local *local = context;
-    local->chunk->failed += row->err.code != ERR_OK;
+    if (row->err.code != ERR_OK)
+        chunk_fail(local->chunk, row->err.text);
     return result_write(&local->model->options->format, object, &local->inputs[row->index],
                         local->file, err);
 }

@@ -281,6 +281,17 @@ static void begin_envelope(struct remote *remote)
 
 /* ---- answers ---- */
 
+/* The server's place is the element of a request: the input's own stands before it. */
+static void fail_there(struct chunk *chunk, const struct listed_input *input, const char *detail)
+{
+    char why[CHUNK_FAILURE_BYTES], line[24] = "";
+    if (input->line > 0)
+        snprintf(line, sizeof line, "line %u: ", input->line);
+    snprintf(why, sizeof why, "%s: %s%s", input->file, line,
+             detail != NULL ? detail : "the server gave no reason");
+    chunk_fail(chunk, why);
+}
+
 static enum err_code write_rows(struct remote *remote, const struct remote_reply *reply,
                                 struct chunk *chunk, struct err *err)
 {
@@ -300,7 +311,10 @@ static enum err_code write_rows(struct remote *remote, const struct remote_reply
         if (is_good && object == NULL)
             return err_set(err, ERR_IO, "%s: gave fewer answers than inputs",
                            remote->server->options->url);
-        chunk->failed += !is_good || doc_member(object, "status") != NULL;
+        if (!is_good)
+            chunk_fail(chunk, row->err.text);
+        else if (doc_member(object, "status") != NULL)
+            fail_there(chunk, &row->input.listed, doc_as_string(doc_member(object, "detail")));
         result_write(&remote->server->options->format, object, &row->input, remote->file, err);
         if (!is_good)
             doc_free(object);

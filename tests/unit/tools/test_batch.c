@@ -148,7 +148,7 @@ START_TEST(batch_puts_a_problem_in_the_place_of_a_failed_input)
     }
     ck_assert_str_eq(at, "");
     outcome_holds(found, 1, "\"id\":\"b\"", "attnd-batch: 5 inputs, 3 failed, ");
-    outcome_expect(found, 1, "\"id\":5", " inputs a second\n");
+    outcome_expect(found, 1, "\"id\":5", " inputs a second\nattnd-batch: the first that failed: ");
     batch_fixture_close(&fixture);
 }
 END_TEST

@@ -100,6 +100,7 @@ START_TEST(batch_through_a_server_keeps_failed_inputs_in_their_places)
     struct outcome *here = RUN("--model", fixture.model.dir, "--data", path);
     ck_assert_msg(there->code == 1, "%s", there->errors);
     ck_assert_ptr_nonnull(strstr(there->errors, "5 inputs, 3 failed"));
+    ck_assert_ptr_nonnull(strstr(there->errors, ": line 2: "));
     expect_same_lines(there->out, here->out, 5);
     free(there);
     free(here);
