@@ -69,7 +69,8 @@ static enum err_code check_record(const struct dataset *dataset,
     const size_t line = record->line;
     if (record->label != NULL) {
         if (record->label_len == 0 && !dataset->labels_many && !dataset->reads_targets)
-            return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
+            return err_set(err, ERR_UNUSABLE,
+                           "line %zu: the label is empty: give one, or take the line out", line);
         if (memchr(record->label, '\0', record->label_len) != NULL)
             return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
         if (err_check_utf8(err, record->label, record->label_len, "the label"))

@@ -3,8 +3,10 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CLASSES_MAX = 8, FEW = 10, CONFIG_BYTES_MAX = 64 << 20 };
 
@@ -105,8 +107,37 @@ static void print_numbers(const struct labels *labels, FILE *file)
             numbers, labels->count);
 }
 
+/* True for labels that differ only in the case of ASCII letters and in blanks. */
+static bool is_alike(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " \t");
+        b += strspn(b, " \t");
+        if (*a == '\0' || tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return *a == *b;
+    }
+}
+
+/* Names the first pair of classes that a spreadsheet's reader takes for one. */
+static void print_alike(const struct labels *labels, FILE *file)
+{
+    unsigned pairs = 0, first = 0, second = 0;
+    for (unsigned c = 0; c < labels->count; c++)
+        for (unsigned d = 0; d < c; d++)
+            if (is_alike(labels->name[c], labels->name[d]) && pairs++ == 0) {
+                first = d;
+                second = c;
+            }
+    if (pairs > 0)
+        fprintf(file,
+                "warning: '%s' and '%s' differ only in blanks or case, and are learnt as two "
+                "classes (%u such pairs): write them alike if they are one\n",
+                labels->name[first], labels->name[second], pairs);
+}
+
 static void print_classes(const struct corpus *corpus, FILE *file)
 {
+    print_alike(&corpus->labels, file);
     if (list_classes(corpus, &corpus->train, FEW, "note: classes with few inputs to learn: ", file))
         fprintf(file, "; label at least %d of each, or make them one class\n", FEW);
     if (list_classes(corpus, &corpus->validation, 1, "note: nothing to judge by: ", file))

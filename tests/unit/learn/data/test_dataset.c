@@ -217,7 +217,8 @@ START_TEST(dataset_names_the_line_of_a_bad_jsonl_record)
          ERR_UNUSABLE},
         {"{\"text\": \"a\", \"label\": true}", "member 'label': expected a string, found a boolean",
          ERR_UNUSABLE},
-        {"{\"text\": \"a\", \"label\": \"\"}", "the label is empty", ERR_UNUSABLE},
+        {"{\"text\": \"a\", \"label\": \"\"}", "the label is empty: give one, or take the line out",
+         ERR_UNUSABLE},
         {"{\"text\": \"a\", \"label\": \"x\\u0000\"}", "the label contains a NUL character",
          ERR_UNUSABLE},
         {"[]", "expected an object, found an array", ERR_UNUSABLE},
@@ -291,7 +292,8 @@ START_TEST(dataset_names_the_line_of_a_bad_csv_record)
                  ": line 4: 1 fields, but the header has 2");
     expect_error("a.csv", "text,label\na,b,c\n", ERR_MALFORMED,
                  ": line 2: 3 fields, but the header has 2");
-    expect_error("a.csv", "text,label\na,\n", ERR_UNUSABLE, ": line 2: the label is empty");
+    expect_error("a.csv", "text,label\na,\n", ERR_UNUSABLE,
+                 ": line 2: the label is empty: give one, or take the line out");
     expect_error("a.csv", "text,label\na,\xFF\n", ERR_UNUSABLE,
                  ": line 2: invalid UTF-8 at byte 0 of the label (iconv -f windows-1252 -t UTF-8 "
                  "converts a file)");

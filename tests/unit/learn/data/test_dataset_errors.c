@@ -72,7 +72,7 @@ START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
 {
     static const struct refusal cases[] = {
         {"a.csv", "text,label\na,x\nb,\n", &texts, 1, 0, ERR_UNUSABLE,
-         "line 3: the label is empty"},
+         "line 3: the label is empty: give one, or take the line out"},
         {"a.csv", "text,label\na,x\nb,\xFF\n", &texts, 1, 0, ERR_UNUSABLE,
          "line 3: invalid UTF-8 at byte 0 of the label (iconv -f windows-1252 -t UTF-8 converts a "
          "file)"},
@@ -83,9 +83,9 @@ START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
         {"a.csv", "text,label\na,x\nb\nc,y\n", &texts, 1, 0, ERR_MALFORMED,
          "line 3: 1 fields, but the header has 2"},
         {"a.csv", "text,label\na,x\nb,\nc,y\n", &texts, 1, 0, ERR_UNUSABLE,
-         "line 3: the label is empty"},
+         "line 3: the label is empty: give one, or take the line out"},
         {"a.jsonl", "{\"text\": \"a\", \"label\": \"\"}\n{\"text\": \"a\", \"label\": \"x\"}\n",
-         &texts, 0, 0, ERR_UNUSABLE, "line 1: the label is empty"},
+         &texts, 0, 0, ERR_UNUSABLE, "line 1: the label is empty: give one, or take the line out"},
         {"a.csv", "image,label\na,x\n,y\n", &images, 1, 0, ERR_UNUSABLE,
          "line 3: the image's path is empty"},
         {"a.csv", "image,label\na,x\nb\0c,y\n", &images, 1, 22, ERR_UNUSABLE,

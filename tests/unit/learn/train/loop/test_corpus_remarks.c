@@ -54,6 +54,18 @@ START_TEST(ten_of_a_class_are_not_few)
 }
 END_TEST
 
+START_TEST(classes_that_differ_in_blanks_or_case_are_named)
+{
+    static char learnt[8192], judged[1024];
+    texts(texts(learnt, "red", "Hot", 10), "blue", " hot ", 10);
+    texts(texts(judged, "green red", "Hot", 1), "green blue", " hot ", 1);
+    expect_remarks(
+        learnt, judged,
+        "warning: ' hot ' and 'Hot' differ only in blanks or case, and are learnt as two "
+        "classes (1 such pairs): write them alike if they are one\n");
+}
+END_TEST
+
 START_TEST(classes_that_nothing_judges_are_named)
 {
     static char learnt[8192], judged[1024];
@@ -169,7 +181,8 @@ START_TEST(remarks_tell_a_loss_that_rises_for_three_epochs_once)
 }
 END_TEST
 
-SUITE("corpus_remarks", ten_of_a_class_are_not_few, classes_that_nothing_judges_are_named,
-      labels_that_are_mostly_numbers_are_no_classes, many_classes_are_counted,
-      inputs_on_both_sides_are_counted_with_an_example, masked_words_have_no_classes_to_speak_of,
+SUITE("corpus_remarks", ten_of_a_class_are_not_few, classes_that_differ_in_blanks_or_case_are_named,
+      classes_that_nothing_judges_are_named, labels_that_are_mostly_numbers_are_no_classes,
+      many_classes_are_counted, inputs_on_both_sides_are_counted_with_an_example,
+      masked_words_have_no_classes_to_speak_of,
       remarks_tell_a_loss_that_rises_for_three_epochs_once)
