@@ -145,8 +145,10 @@ static json_t *reason_of_text(const struct answer *answer)
                                    "the threshold was fitted");
     if (judgement->never)
         return json_string_nocheck("all texts go to a person: attnd.json says so");
-    return json_sprintf("the text has confidence %.9g, below the threshold %.9g",
-                        (double)judgement->score, (double)judgement->threshold);
+    char threshold[DECISION_THRESHOLD_BYTES];
+    return json_sprintf("the text has confidence %.9g, below the threshold %s",
+                        (double)judgement->score,
+                        decision_threshold_text(threshold, judgement->threshold));
 }
 
 json_t *answer_reason(const struct answer *answer)
@@ -156,11 +158,12 @@ json_t *answer_reason(const struct answer *answer)
         return reason_of_text(answer);
     const char *label = answer->info->labels[judgement->label];
     double score = (double)judgement->score;
-    double threshold = (double)judgement->threshold;
+    char threshold[DECISION_THRESHOLD_BYTES];
+    decision_threshold_text(threshold, judgement->threshold);
     double target = answer->info->target_precision;
     if (judgement->decision == DECISION_UNKNOWN)
         return json_sprintf("the input is unlike what the model knows: ood_score %.9g is above "
-                            "its threshold %.9g",
+                            "its threshold %s",
                             (double)judgement->ood_score, threshold);
     if (judgement->uncalibrated)
         return json_string_nocheck("the model is not calibrated: it has no thresholds");
@@ -177,7 +180,7 @@ json_t *answer_reason(const struct answer *answer)
         return json_sprintf("label '%s' always goes to a person: attnd.json has no threshold for "
                             "it",
                             label);
-    return json_sprintf("label '%s' has score %.9g, below its threshold %.9g", label, score,
+    return json_sprintf("label '%s' has score %.9g, below its threshold %s", label, score,
                         threshold);
 }
 

@@ -4,6 +4,8 @@
 #define ATTND_ENGINE_DECIDE_DECISION_H
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum decision { DECISION_AUTO, DECISION_REVIEW, DECISION_UNKNOWN, DECISION_COUNT };
 
@@ -28,10 +30,22 @@ struct judgement {
     float ood_rank; /* the share of the validation inputs with a lower score, 0 to 1 */
 };
 
+enum { DECISION_THRESHOLD_BYTES = 24 };
+
 /* "auto", "review", "unknown". */
 static inline const char *decision_name(enum decision decision)
 {
     return decision == DECISION_AUTO ? "auto" : decision == DECISION_REVIEW ? "review" : "unknown";
+}
+
+/* Writes a threshold as a person gave it: 0.8, and not 0.800000012, which is the float. */
+static inline const char *decision_threshold_text(char out[DECISION_THRESHOLD_BYTES],
+                                                  float threshold)
+{
+    snprintf(out, DECISION_THRESHOLD_BYTES, "%.6g", (double)threshold);
+    if (strtof(out, NULL) != threshold)
+        snprintf(out, DECISION_THRESHOLD_BYTES, "%.9g", (double)threshold);
+    return out;
 }
 
 #endif

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 /* Prints "decision auto, ood_score -4.1 (rank 0.93)". */
-static void print_judgement(FILE *file, const struct judgement *judgement)
+static void print_judgement(FILE *file, const struct engine_result *result)
 {
+    const struct judgement *judgement = &result->judgement;
+    char threshold[DECISION_THRESHOLD_BYTES];
     fprintf(file, "  decision %s", decision_name(judgement->decision));
     if (judgement->has_ood)
         fprintf(file, ", ood_score %.9g", (double)judgement->ood_score);
@@ -23,8 +25,11 @@ static void print_judgement(FILE *file, const struct judgement *judgement)
         fprintf(file, ", it has colours and the model learnt grey pictures");
     else if (judgement->other_checksum)
         fprintf(file, ", its checksum is not that of attnd.json");
-    else if (judgement->decision != DECISION_AUTO && !judgement->never)
-        fprintf(file, ", threshold %.9g", (double)judgement->threshold);
+    else if (judgement->decision != DECISION_AUTO && !judgement->never) {
+        if (result->task == ENGINE_GENERATE)
+            fprintf(file, ", confidence %.9g", (double)judgement->score);
+        fprintf(file, ", threshold %s", decision_threshold_text(threshold, judgement->threshold));
+    }
     fputc('\n', file);
 }
 
@@ -171,7 +176,7 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
         if (result->rejected != NULL)
             fprintf(file, "  %12.9g  rejected: %s\n", (double)result->rejected->score,
                     result->rejected->text);
-        print_judgement(file, &result->judgement);
+        print_judgement(file, result);
         return ERR_OK;
     }
     if (result->task == ENGINE_EMBED) {
@@ -189,7 +194,7 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
             print_spans(result, text, len, file);
         else
             print_answers(result, text, len, file);
-        print_judgement(file, &result->judgement);
+        print_judgement(file, result);
         free(shown);
         return ERR_OK;
     }
@@ -203,7 +208,7 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
         const int filled = score > 0 && score <= 1 ? (int)(score * 32 + 0.5f) : 0;
         fprintf(file, "  %-24s %12.9g  %.*s\n", info->labels[best], (double)score, filled, cells);
     }
-    print_judgement(file, &result->judgement);
+    print_judgement(file, result);
     free(shown);
     return ERR_OK;
 }

@@ -149,6 +149,10 @@ START_TEST(predict_reads_what_is_scribed_on_a_wafer_and_nothing_where_nothing_is
         outcome_json(RUN("--model", "models/wafer-id", "tests/data/wafer-id/hard.png", "--json"));
     ck_assert_str_eq(doc_as_string(contract_at(found, "output")), "GII16D06EA----P2F2");
     ck_assert_str_eq(doc_as_string(contract_at(found, "decision")), "review");
+    ck_assert_ptr_nonnull(
+        strstr(doc_as_string(contract_at(found, "reason")), ", below the threshold 0.8"));
+    outcome_expect(RUN("--model", "models/wafer-id", "tests/data/wafer-id/hard.png"), 0,
+                   ", threshold 0.8\n", "");
     doc_free(found);
     found = outcome_json(
         RUN("--model", "models/wafer-id", "tests/data/wafer-id/nothing.png", "--json"));
