@@ -293,7 +293,7 @@ static const struct cli_option options[] = {
     CLI_ROW_OTHER(
         "explain", "METHOD", set_explain,
         .help = "Also tells where the model looked: default, rollout, attention, or, for the best "
-                "label, gradient or gradient-last."),
+                "label, gradient or gradient-last; of a model that writes: alignment."),
     ROW(how.layer, "explain-layer", "N", .min = 1, .max = 1000,
         .help = "The layer of rollout or attention; 1 is the lowest (default: the last)."),
     FLAG(how.statistics, "attention-stats",

@@ -231,7 +231,8 @@ static void show_next(const struct train_options *options, const struct trainer_
         print_command("      ", "-eval", out);
         fputs(" --data FRESH", stderr);
         print_fields(options);
-        fputs("    measure it\n", stderr);
+        fputs(" --calibrate    measure and calibrate it: until then all its texts are for review\n",
+              stderr);
         print_command("      ", "-predict", out);
         fprintf(stderr, " --%s --json    write a text\n",
                 result->is_image ? "image FILE" : "text-file FILE");

@@ -62,7 +62,8 @@ enum { CLI_THREADS_MAX = 1024, CLI_LIMIT_MAX = 1000 * 1000 * 1000 };
         CLI_ROW(type, member.image_field, "image-field", "NAME", .fallback = "image",              \
                 .help = "The member or column that holds the image's path."),                      \
         CLI_ROW(type, member.label_field, "label-field", "NAME", .fallback = "label",              \
-                .help = "The member or column that holds the label.")
+                .help = "The member or column that holds the label. Of a model that writes: the "  \
+                        "right text, by default target.")
 #define CLI_ROW_LIMIT(type, member)                                                                \
     CLI_ROW(type, member, "limit", "N", .min = 1, .max = CLI_LIMIT_MAX,                            \
             .help = "Only the first N inputs.")

@@ -109,7 +109,7 @@ static enum err_code write_texts(struct eval *eval, struct err *err)
             "attnd-eval: wrote %s/attnd.json: %s and %s; with them %zu of %zu texts here are "
             "automatic, of which %zu are right\n",
             eval->how.dir,
-            findings->fitted.by.scale > 0 ? "confidence as fitted" : "no scaling of confidence",
+            findings->fitted.by.scale > 0 ? "confidence as fitted" : "confidence, not scaled,",
             findings->threshold.reachable ? "its threshold"
                                           : "no threshold, since none reaches --target-precision",
             decisions->automatic, decisions->count, decisions->right);
