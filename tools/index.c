@@ -8,6 +8,7 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/base/thread_pool.h"
+#include "engine/base/utf8.h"
 #include "engine/cli/cli_main.h"
 #include "engine/cli/cli_rows.h"
 #include "engine/cli/screen.h"
@@ -438,9 +439,9 @@ static enum err_code search_one(struct index_tool *tool, const struct listed_inp
         char last[NAME_MAX + 1];
         file_last_part(items[i].source, last);
         const bool has_own_id = strcmp(items[i].id, last) != 0;
-        printf("  %9.6f  %-24s  %s%s%s\n", (double)items[i].score,
-               items[i].label[0] != '\0' ? items[i].label : "-", has_own_id ? items[i].id : "",
-               has_own_id ? "  " : "", items[i].source);
+        const char *label = items[i].label[0] != '\0' ? items[i].label : "-";
+        printf("  %9.6f  %-*s  %s%s%s\n", (double)items[i].score, utf8_width(label, 24), label,
+               has_own_id ? items[i].id : "", has_own_id ? "  " : "", items[i].source);
     }
     return ERR_OK;
 }

@@ -57,6 +57,14 @@ unsigned utf8_encode(uint32_t character, char out[UTF8_BYTES_MAX]);
 /* Number of characters of a valid text. */
 size_t utf8_count(const char *text, size_t len);
 
+/* The width with which printf's "%-*s", which counts bytes, pads a valid text to so many
+ * characters. */
+static inline int utf8_width(const char *text, int characters)
+{
+    const size_t len = strlen(text);
+    return characters + (int)(len - utf8_count(text, len));
+}
+
 /* A place in a valid text, as its number of characters and of bytes. It begins as {0, 0}. */
 struct utf8_place {
     uint32_t character;

@@ -134,7 +134,8 @@ static void print_spans(const struct engine_result *result, const char *text, si
 {
     for (unsigned i = 0; i < result->span_count; i++) {
         const struct span *span = &result->spans[i];
-        fprintf(file, "  %-24s %12.9g  ", span->name, (double)span->score);
+        fprintf(file, "  %-*s %12.9g  ", utf8_width(span->name, 24), span->name,
+                (double)span->score);
         print_part(file, text, len, span->start, span->end);
     }
     if (result->span_count == 0)
@@ -206,7 +207,8 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
         shown[best] = true;
         const float score = scores[best];
         const int filled = score > 0 && score <= 1 ? (int)(score * 32 + 0.5f) : 0;
-        fprintf(file, "  %-24s %12.9g  %.*s\n", info->labels[best], (double)score, filled, cells);
+        fprintf(file, "  %-*s %12.9g  %.*s\n", utf8_width(info->labels[best], 24),
+                info->labels[best], (double)score, filled, cells);
     }
     print_judgement(file, result);
     free(shown);

@@ -4,6 +4,7 @@
  * papers use them (F1). */
 #include "learn/eval/report/report.h"
 
+#include "engine/base/utf8.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/report_expected.h"
 #include "learn/eval/report/report_remarks.h"
@@ -60,9 +61,10 @@ double report_percent(size_t part, size_t whole)
 static int label_column(const struct engine_info *info)
 {
     size_t longest = strlen("macro mean");
-    for (unsigned i = 0; i < info->label_count; i++)
-        if (strlen(info->labels[i]) > longest)
-            longest = strlen(info->labels[i]);
+    for (unsigned i = 0; i < info->label_count; i++) {
+        const size_t characters = utf8_count(info->labels[i], strlen(info->labels[i]));
+        longest = characters > longest ? characters : longest;
+    }
     return longest < LABEL_COLUMN_MAX ? (int)longest : LABEL_COLUMN_MAX;
 }
 
@@ -77,9 +79,9 @@ static void print_classes(const struct report *report, FILE *file)
     for (unsigned i = 0; i < info->label_count; i++) {
         const struct confusion_class *class = &confusion->classes[i];
         const struct findings_class *found = &report->findings->classes[i];
-        fprintf(file, "%3u %-*s  %9.4f  %6.4f  %6.4f  %.4f to %.4f  %7zu", i, column,
-                info->labels[i], class->precision, class->recall, class->f1, found->f1.low,
-                found->f1.high, class->support);
+        fprintf(file, "%3u %-*s  %9.4f  %6.4f  %6.4f  %.4f to %.4f  %7zu", i,
+                utf8_width(info->labels[i], column), info->labels[i], class->precision,
+                class->recall, class->f1, found->f1.low, found->f1.high, class->support);
         if (report_threshold(report, i, &threshold))
             fprintf(file, "     %.4f\n", (double)threshold);
         else
@@ -100,7 +102,8 @@ static void print_matrix(const struct report *report, FILE *file)
     for (unsigned winner = 0; winner < labels; winner++)
         fprintf(file, " %6u", winner);
     for (unsigned label = 0; label < labels; label++) {
-        fprintf(file, "\n%3u %-*s", label, column, info->labels[label]);
+        fprintf(file, "\n%3u %-*s", label, utf8_width(info->labels[label], column),
+                info->labels[label]);
         for (unsigned winner = 0; winner < labels; winner++)
             fprintf(file, " %6zu", report->run.confusion->matrix[(size_t)label * labels + winner]);
     }
@@ -277,8 +280,8 @@ static void print_change(const struct report *report, FILE *file)
     fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, "macro-F1", old->macro_f1, new->macro_f1);
     for (unsigned i = 0; i < info->label_count; i++)
         if (fabs(old->classes[i].f1 - new->classes[i].f1) >= F1_MOVED)
-            fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, info->labels[i], old->classes[i].f1,
-                    new->classes[i].f1);
+            fprintf(file, "    %-*s  %6.4f  %6.4f\n", utf8_width(info->labels[i], column),
+                    info->labels[i], old->classes[i].f1, new->classes[i].f1);
     const struct selective_decisions *was = change->before.decisions;
     const struct selective_decisions *is = change->after.decisions;
     if (was == NULL || is == NULL)

@@ -1,5 +1,6 @@
 #include "learn/eval/report/report_sizes.h"
 
+#include "engine/base/utf8.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report_page.h"
@@ -60,7 +61,7 @@ void report_sizes_print(const struct report *report, FILE *file)
     for (unsigned i = 0; i < info->label_count; i++) {
         if (!has_row(report, i))
             continue;
-        fprintf(file, "\n  %-*s", LABEL_COLUMN, info->labels[i]);
+        fprintf(file, "\n  %-*s", utf8_width(info->labels[i], LABEL_COLUMN), info->labels[i]);
         for (unsigned g = 0; g < sizes->count; g++)
             print_cell(size_groups_cell(sizes, g, i), file);
     }

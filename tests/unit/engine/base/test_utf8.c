@@ -1,6 +1,7 @@
 #include "engine/base/utf8.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static size_t head(const char *text)
@@ -108,6 +109,16 @@ START_TEST(utf8_moves_to_characters_in_any_order)
 }
 END_TEST
 
+START_TEST(utf8_width_pads_to_characters)
+{
+    char row[32];
+    snprintf(row, sizeof row, "%-*s|", utf8_width("K\xC3\xBChlung", 9), "K\xC3\xBChlung");
+    ck_assert_str_eq(row, "K\xC3\xBChlung  |");
+    ck_assert_int_eq(utf8_width("Handler", 9), 9);
+}
+END_TEST
+
 SUITE("utf8", utf8_names_what_an_editor_made_of_a_file, utf8_escape_spells_out_what_is_not_utf_8,
       utf8_judges_whole_texts, utf8_measures_characters_of_every_length,
-      utf8_refuses_what_rfc_3629_refuses, utf8_moves_to_characters_in_any_order)
+      utf8_refuses_what_rfc_3629_refuses, utf8_moves_to_characters_in_any_order,
+      utf8_width_pads_to_characters)
