@@ -138,10 +138,10 @@ static int32_t template_id(const struct template_item *item, int32_t language)
     return item->source == TEMPLATE_LANGUAGE && language != VOCAB_NONE ? language : item->id;
 }
 
-enum err_code tokenizer_encode_language(const struct tokenizer *tokenizer, int32_t language,
-                                        unsigned limit, const char *text, size_t len,
-                                        struct interrupt *interrupt, struct arena *arena,
-                                        struct encoding *out, struct err *err)
+/* The text is known to be UTF-8. */
+static enum err_code encode_one(const struct tokenizer *tokenizer, int32_t language, unsigned limit,
+                                const char *text, size_t len, struct interrupt *interrupt,
+                                struct arena *arena, struct encoding *out, struct err *err)
 {
     const struct tokenizer_template *order = &tokenizer->single;
     struct token_list list;
@@ -183,17 +183,25 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
                                     const char *text, size_t len, struct interrupt *interrupt,
                                     struct arena *arena, struct encoding *out, struct err *err)
 {
-    return tokenizer_encode_language(tokenizer, VOCAB_NONE, limit, text, len, interrupt, arena, out,
-                                     err);
+    return encode_one(tokenizer, VOCAB_NONE, limit, text, len, interrupt, arena, out, err);
+}
+
+enum err_code tokenizer_encode_language(const struct tokenizer *tokenizer, int32_t language,
+                                        unsigned limit, const char *text, size_t len,
+                                        struct interrupt *interrupt, struct arena *arena,
+                                        struct encoding *out, struct err *err)
+{
+    if (len < UINT32_MAX && err_check_utf8(err, text, len, "the text"))
+        return err->code;
+    return encode_one(tokenizer, language, limit, text, len, interrupt, arena, out, err);
 }
 
 enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                                size_t len, struct interrupt *interrupt, struct arena *arena,
                                struct encoding *out, struct err *err)
 {
-    if (len < UINT32_MAX && err_check_utf8(err, text, len, "the text"))
-        return err->code;
-    return tokenizer_encode_utf8(tokenizer, limit, text, len, interrupt, arena, out, err);
+    return tokenizer_encode_language(tokenizer, VOCAB_NONE, limit, text, len, interrupt, arena, out,
+                                     err);
 }
 
 bool tokenizer_has_token(const struct encoding *encoding)

@@ -39,17 +39,18 @@ enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit
                                size_t len, struct interrupt *interrupt, struct arena *arena,
                                struct encoding *out, struct err *err);
 
-/* The same for a text that is known to be UTF-8, for example from a JSON parser: not checked. */
-enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
-                                    const char *text, size_t len, struct interrupt *interrupt,
-                                    struct arena *arena, struct encoding *out, struct err *err);
-
 /* The same, with the token of a language where the tokenizer puts one: an id of
  * tokenizer_languages; VOCAB_NONE: the usual one, or none. */
 enum err_code tokenizer_encode_language(const struct tokenizer *tokenizer, int32_t language,
                                         unsigned limit, const char *text, size_t len,
                                         struct interrupt *interrupt, struct arena *arena,
                                         struct encoding *out, struct err *err);
+
+/* tokenizer_encode for a text that is known to be UTF-8, for example from a JSON parser: not
+ * checked. */
+enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
+                                    const char *text, size_t len, struct interrupt *interrupt,
+                                    struct arena *arena, struct encoding *out, struct err *err);
 
 /* The languages that the tokenizer has tokens for (mBART, M2M100; Marian's targets), borrowed;
  * *count is 0 if it has none. The target's is also the first token that the model must write. */

@@ -614,6 +614,27 @@ START_TEST(texts_with_another_checksum_than_the_threshold_s_go_to_review)
 }
 END_TEST
 
+/* SentencePiece's normaliser walks over characters, and relies on whole ones. */
+START_TEST(a_text_that_is_not_utf8_is_refused_by_each_model_that_writes)
+{
+    static const char *const texts[] = {"\xDF?\x1A", "V\xE9rifi\xE9", "a\xF0\x9F\x99"};
+    for (size_t m = 0; m < WRITING_NAMES; m++) {
+        struct writing_fixture f;
+        writing_fixture_open(&f, writing_names[m]);
+        const bool reads_texts = engine_reads(engine_describe(f.model), ENGINE_TEXT);
+        for (size_t t = 0; reads_texts && t < sizeof texts / sizeof *texts; t++) {
+            struct engine_input input;
+            struct err err = {0};
+            ck_assert_int_eq(
+                engine_prepare(f.model, text_source(texts[t]), NULL, &f.arena, &input, &err),
+                ERR_UNUSABLE);
+            ck_assert_msg(strstr(err.text, "invalid UTF-8 at byte") != NULL, "%s", err.text);
+        }
+        writing_fixture_close(&f);
+    }
+}
+END_TEST
+
 START_TEST(a_program_that_answers_no_texts_refuses_the_model)
 {
     struct writing_fixture f = {0};
@@ -640,4 +661,5 @@ SUITE("writing", texts_are_those_of_generate,
       options_of_writing_are_obeyed_or_refused_by_name,
       what_is_told_of_a_model_is_what_requests_may_ask_for,
       what_a_model_that_writes_cannot_obey_is_refused_by_name,
+      a_text_that_is_not_utf8_is_refused_by_each_model_that_writes,
       a_program_that_answers_no_texts_refuses_the_model)
