@@ -79,9 +79,10 @@ static void put(struct engine_writing *out, const struct option *option, const s
         memcpy(at, &value->real, sizeof value->real);
     else if (option->kind == TEXT)
         memcpy(at, &value->text, sizeof value->text);
-    else if (option->kind == FLAG)
+    else if (option->kind == FLAG) {
         memcpy(at, &value->flag, sizeof value->flag);
-    else if (option->kind == CHECKSUM)
+        out->says_numbers = true;
+    } else if (option->kind == CHECKSUM)
         out->checksum = value->checksum;
     else if (option->kind == PATTERN) {
         out->pattern = value->text;
@@ -120,7 +121,7 @@ static bool is_said(const struct engine_writing *writing, const struct option *o
     case LIST:
         return value.list != NULL;
     case FLAG:
-        return value.flag;
+        return writing->says_numbers;
     case CHECKSUM:
         break;
     }
