@@ -216,7 +216,7 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         read_explanation(reader, err) || read_word(reader, "long_text", err) ||
         read_word(reader, "aggregation", err) || read_vector(reader, err) ||
         read_asking(reader, err) || doc_get_bool(tree, "$", "stream", &call->stream, err) ||
-        codec_writing_read(&call->writing, tree, reader->elided, reader->arena, err) ||
+        codec_writing_read(&call->writing, tree, "$", reader->elided, reader->arena, err) ||
         doc_get_bool(tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||
         codec_context_read(json_object_get(tree, "context"), "$", reader->elided,

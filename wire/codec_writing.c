@@ -199,7 +199,7 @@ static enum err_code read_list(const json_t *list, const struct elided *elided, 
     return ERR_OK;
 }
 
-static enum err_code read(const struct option *option, const json_t *object,
+static enum err_code read(const struct option *option, const json_t *object, const char *place,
                           const struct elided *elided, struct value *value, struct arena *arena,
                           struct err *err)
 {
@@ -207,11 +207,11 @@ static enum err_code read(const struct option *option, const json_t *object,
     const char *text;
     size_t len;
     if (option->kind == INTEGER)
-        return doc_get_integer(object, "$", option->name, INT_MIN, INT_MAX, &value->integer, err);
+        return doc_get_integer(object, place, option->name, INT_MIN, INT_MAX, &value->integer, err);
     if (option->kind == REAL)
-        return doc_get_number(object, "$", option->name, &value->real, err);
+        return doc_get_number(object, place, option->name, &value->real, err);
     if (option->kind == FLAG)
-        return doc_get_bool(object, "$", option->name, &value->flag, err);
+        return doc_get_bool(object, place, option->name, &value->flag, err);
     if (option->kind == LIST)
         read_list(member, elided, value, arena, err);
     else if (!json_is_string(member))
@@ -220,16 +220,17 @@ static enum err_code read(const struct option *option, const json_t *object,
         take_text(option, text, len, value, err);
     return err->code == ERR_OK
                ? ERR_OK
-               : err_prefix(err, "$.%s%s", option->name, err->text[0] == '[' ? "" : ": ");
+               : err_prefix(err, "%s.%s%s", place, option->name, err->text[0] == '[' ? "" : ": ");
 }
 
 enum err_code codec_writing_read(struct engine_writing **out, const struct json_t *object,
-                                 const struct elided *elided, struct arena *arena, struct err *err)
+                                 const char *place, const struct elided *elided,
+                                 struct arena *arena, struct err *err)
 {
     for (const struct option *option = options; option < options + OPTIONS; option++) {
         struct value value = {0};
         if (doc_member(object, option->name) != NULL &&
-            (read(option, object, elided, &value, arena, err) ||
+            (read(option, object, place, elided, &value, arena, err) ||
              set(out, option, &value, arena, err)))
             return err->code;
     }

@@ -15,9 +15,10 @@ struct json_t; /* jansson's */
 
 /* Sets *out, in the arena, if the object has one of the options; else it stays. Bounds are the
  * model's, and are checked when the input is prepared. ERR_UNUSABLE for another type, with the
- * path. */
+ * path, which begins with the object's `place`. */
 enum err_code codec_writing_read(struct engine_writing **out, const struct json_t *object,
-                                 const struct elided *elided, struct arena *arena, struct err *err);
+                                 const char *place, const struct elided *elided,
+                                 struct arena *arena, struct err *err);
 
 /* Sets an option of a query; *is_one says that it is one of these. ERR_UNUSABLE, as above. */
 enum err_code codec_writing_set(struct engine_writing **out, const char *name, const char *value,

@@ -353,8 +353,8 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
         doc_get_integer(parameters, "$.parameters", "dimensions", 1, INT_MAX, &dimensions,
                         &request->err) ||
         texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name) ||
-        codec_writing_read(&call->writing, parameters, NULL, &request->exchange->arena,
-                           &request->err))
+        codec_writing_read(&call->writing, parameters, "$.parameters", NULL,
+                           &request->exchange->arena, &request->err))
         return request->err.code;
     const long long ms = timeout_us / 1000 + (timeout_us % 1000 > 0);
     call->deadline_ms = ms > INT_MAX ? INT_MAX : (unsigned)ms;

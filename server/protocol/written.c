@@ -94,12 +94,14 @@ enum err_code written_read_top(struct request *request, const struct json_t *par
 
 /* A length of transformers counts the start token, which is no new one. */
 static enum err_code read_length(struct request *request, const struct json_t *object,
-                                 const char *name, const char *new_name, long long *out)
+                                 const char *place, bool is_least, long long *out)
 {
+    const char *name = is_least ? "min_length" : "max_length";
+    const char *new_name = is_least ? "min_new_tokens" : "max_new_tokens";
     long long length = 0;
     if (doc_member(object, name) == NULL)
         return ERR_OK;
-    if (doc_get_integer(object, "$.parameters", name, 1, INT_MAX, &length, &request->err))
+    if (doc_get_integer(object, place, name, is_least ? 1 : 2, INT_MAX, &length, &request->err))
         return request->err.code;
     if (doc_member(object, new_name) != NULL)
         return err_set(&request->err, ERR_UNUSABLE, "%s stands beside %s: send one of them", name,
@@ -120,20 +122,19 @@ static enum err_code need_writing(struct request *request)
     return ERR_OK;
 }
 
-static enum err_code read_generate(struct request *request, const struct json_t *object)
+static enum err_code read_generate(struct request *request, const struct json_t *object,
+                                   const char *place)
 {
     const bool has_length =
         doc_member(object, "max_length") != NULL || doc_member(object, "min_length") != NULL;
-    if (codec_writing_read(&request->call.writing, object, NULL, &request->exchange->arena,
-                           &request->err))
-        return err_prefix(&request->err, "parameters: ");
-    if (!has_length || need_writing(request))
+    if (codec_writing_read(&request->call.writing, object, place, NULL, &request->exchange->arena,
+                           &request->err) ||
+        !has_length || need_writing(request))
         return request->err.code;
     struct generation_request *asked = &request->call.writing->asked;
-    return read_length(request, object, "max_length", "max_new_tokens", &asked->max_new_tokens)
+    return read_length(request, object, place, false, &asked->max_new_tokens)
                ? request->err.code
-               : read_length(request, object, "min_length", "min_new_tokens",
-                             &asked->min_new_tokens);
+               : read_length(request, object, place, true, &asked->min_new_tokens);
 }
 
 static enum err_code read_languages(struct request *request, const struct json_t *parameters)
@@ -192,24 +193,23 @@ static enum err_code read_details(struct request *request, const struct json_t *
 enum err_code written_read(struct request *request, const struct json_t *parameters,
                            struct written_how *how)
 {
-    static const char name[] = "generate_parameters";
+    static const char name[] = "generate_parameters", place[] = "$.parameters.generate_parameters";
     const struct json_t *inner = doc_member(parameters, name);
-    if (doc_check_members(inner, "$.parameters.generate_parameters", WRITTEN_GENERATE,
-                          &request->err))
+    if (doc_check_members(inner, place, WRITTEN_GENERATE, &request->err))
         return request->err.code = ERR_UNUSABLE;
     if (inner != NULL && strcmp(doc_type_name(inner), "an object") != 0)
         return err_set(&request->err, ERR_UNUSABLE, "%s: expected an object, found %s", name,
                        doc_type_name(inner));
     if (read_details(request, parameters, how) || check_ignored(request, parameters) ||
         check_ignored(request, inner) || written_read_top(request, inner) ||
-        read_generate(request, parameters))
+        read_generate(request, parameters, "$.parameters"))
         return request->err.code;
     if (inner != NULL && request->call.writing != NULL)
         return err_set(&request->err, ERR_UNUSABLE,
                        "%s: options of generate() stand beside it: they go into one of the two "
                        "places",
                        name);
-    if (read_generate(request, inner) || read_languages(request, parameters) ||
+    if (read_generate(request, inner, place) || read_languages(request, parameters) ||
         read_truncation(request, parameters))
         return request->err.code;
     how->is_asked |= how->is_generation || request->call.writing != NULL || inner != NULL ||

@@ -598,11 +598,14 @@ START_TEST(written_texts_refuse_by_name_what_would_change_them)
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"max_new_tokens\":0}}",
          "inputs: max_new_tokens"},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"max_new_tokens\":\"5\"}}",
-         "parameters: $.max_new_tokens: expected an integer"},
+         "$.parameters.max_new_tokens: expected an integer"},
+        {"/generate",
+         "{\"inputs\":\"a\",\"parameters\":{\"generate_parameters\":{\"num_beams\":2.5}}}",
+         "$.parameters.generate_parameters.num_beams: expected an integer"},
         {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"max_length\":5,\"max_new_tokens\":5}}",
          "max_length stands beside max_new_tokens"},
-        {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"max_length\":0}}",
-         "$.parameters.max_length"},
+        {"/generate", "{\"inputs\":\"a\",\"parameters\":{\"max_length\":1}}",
+         "$.parameters.max_length: must be from 2"},
         {"/generate",
          "{\"inputs\":\"a\",\"parameters\":{\"num_beams\":2,\"generate_parameters\":{}}}",
          "generate_parameters: options of generate() stand beside it"},
@@ -648,6 +651,10 @@ START_TEST(written_texts_refuse_by_name_what_would_change_them)
          "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"a\"]}],"
          "\"parameters\":{\"num_beams\":9}}",
          "text[0]: num_beams"},
+        {"/v2/models/marian-0/infer",
+         "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"a\"]}],"
+         "\"parameters\":{\"num_beams\":\"2\"}}",
+         "$.parameters.num_beams: expected an integer"},
         {"/v2/models/classes/infer",
          "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"a\"]}],"
          "\"parameters\":{\"num_beams\":2}}",
