@@ -19,7 +19,8 @@ enum err_code stream_check(struct request *request)
         return ERR_OK;
     if (call->envelope || call->is_lines)
         return err_set(&request->err, ERR_UNUSABLE,
-                       "stream: one text or image is answered as a stream, not a list");
+                       "stream: one text or picture is answered as a stream, not a list and not "
+                       "lines (application/x-ndjson)");
     if (request->repeat != NULL)
         return err_set(&request->err, ERR_UNUSABLE,
                        "stream: an answer that is kept for an Idempotency-Key is no stream");
