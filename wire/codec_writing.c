@@ -264,10 +264,12 @@ static enum err_code parse(const struct option *option, const char *word, struct
     }
     if (end == NULL)
         return take_text(option, word, strlen(word), value, err);
+    const char *const characters = option->kind == INTEGER ? "-0123456789" : "+-.0123456789eE";
+    const bool is_decimal = word[0] != '+' && word[strspn(word, characters)] == '\0';
     const bool is_within = option->kind == INTEGER
                                ? value->integer >= INT_MIN && value->integer <= INT_MAX
                                : isfinite(value->real) != 0;
-    return errno == 0 && end != word && *end == '\0' && is_within
+    return errno == 0 && end != word && *end == '\0' && is_decimal && is_within
                ? ERR_OK
                : err_set(err, ERR_UNUSABLE, "expected %s",
                          option->kind == INTEGER ? "an integer" : "a number");

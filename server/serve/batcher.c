@@ -397,8 +397,8 @@ static void tell_expired(const struct batch *batch)
         struct row *row = batch->expired[i];
         if (row->answer.result.written > 0)
             err_set(&row->err, ERR_DEADLINE,
-                    "the deadline passed while the text was written, after %u tokens",
-                    row->answer.result.written);
+                    "the deadline passed while the text was written, after %u token%s",
+                    row->answer.result.written, row->answer.result.written == 1 ? "" : "s");
         else
             err_set(&row->err, ERR_DEADLINE,
                     "the deadline passed while the input waited in the queue");

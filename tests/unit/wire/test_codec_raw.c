@@ -127,6 +127,12 @@ START_TEST(codec_refuses_bad_options_of_a_raw_body)
         {"model", "a\tb", "?model: must not contain control characters"},
         {"explain_layer", "x", "?explain_layer: expected an integer"},
         {"deadline_ms", "9x", "?deadline_ms: expected an integer"},
+        {"num_beams", "+2", "?num_beams: expected an integer"},
+        {"num_beams", " 2", "?num_beams: expected an integer"},
+        {"num_beams", "0x2", "?num_beams: expected an integer"},
+        {"length_penalty", "0x1", "?length_penalty: expected a number"},
+        {"length_penalty", "+1", "?length_penalty: expected a number"},
+        {"length_penalty", "inf", "?length_penalty: expected a number"},
         {"overlay", "1", "?overlay: expected true or false"}};
     struct arena arena;
     arena_init(&arena);

@@ -159,7 +159,7 @@ START_TEST(writing_ends_at_its_deadline_and_tells_how_far_it_came)
     fake_await_inside(1);
     ((struct request *)late.state)->rows[0].deadline_ns = 1; /* it is over when the step is */
     fake_gate(false);
-    check_end(&stage, &late, 504, "the deadline passed while the text was written, after 1 tokens");
+    check_end(&stage, &late, 504, "the deadline passed while the text was written, after 1 token");
     check_places(stage.service.batcher);
     writing_close(&stage);
 }
@@ -282,7 +282,7 @@ START_TEST(writing_that_fails_behind_its_first_token_ends_with_a_problem)
         const char *body = next_part(&stage, &exchange);
         ck_assert(!exchange.reply.has_more);
         ck_assert_ptr_eq(strstr(body, streams[i].problem), body);
-        ck_assert_ptr_nonnull(strstr(body, "after 1 tokens"));
+        ck_assert_ptr_nonnull(strstr(body, "after 1 token"));
         ck_assert_ptr_nonnull(strstr(body, streams[i].detail));
         exchange_done(&stage, &exchange);
         writing_close(&stage);
