@@ -245,13 +245,21 @@ static const char *show_key(const char *key, char out[SHOWN_KEY_BYTES])
 static enum err_code check_member(void *context, const char *key, const struct json_t *value,
                                   struct err *err)
 {
+    enum { NAMES_BYTES = 300 }; /* so that path and key have room in the error */
     const struct known_members *known = context;
     char shown[SHOWN_KEY_BYTES];
+    int len = (int)strlen(known->names);
+    const char *rest = "";
     (void)value;
     if (lists(known->names, key))
         return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED, "%s.%s is not supported (supported: %s)", known->path,
-                   show_key(key, shown), known->names);
+    if (len > NAMES_BYTES) {
+        for (len = NAMES_BYTES; len > 0 && known->names[len] != ','; len--)
+            ;
+        rest = " and others";
+    }
+    return err_set(err, ERR_UNSUPPORTED, "%s.%s is not supported (supported: %.*s%s)", known->path,
+                   show_key(key, shown), len, known->names, rest);
 }
 
 enum err_code doc_check_members(const struct json_t *object, const char *path, const char *known,

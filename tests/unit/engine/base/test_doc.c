@@ -262,7 +262,25 @@ START_TEST(doc_shows_a_key_cut_and_without_control_characters)
 }
 END_TEST
 
+/* The error holds whole names and its own end, however many members there are. */
+START_TEST(doc_shows_as_many_names_as_an_error_has_room_for)
+{
+    enum { NAMES = 80 };
+    char names[NAMES * 12] = "";
+    struct err err = {0};
+    struct json_t *object;
+    for (unsigned i = 0; i < NAMES; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%smember_%02u",
+                 i > 0 ? ", " : "", i);
+    ck_assert(!doc_parse(&object, "{\"other\": 1}", 12, &doc_limits_request, &err));
+    ck_assert_int_eq(doc_check_members(object, "$", names, &err), ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, ", member_26 and others)") != NULL, "%s", err.text);
+    doc_free(object);
+}
+END_TEST
+
 SUITE("json", doc_refuses_a_member_that_is_not_known,
+      doc_shows_as_many_names_as_an_error_has_room_for,
       doc_shows_a_key_cut_and_without_control_characters, doc_reads_nan_as_null_where_it_may,
       doc_writes_a_number_as_its_text, json_agrees_with_the_conformance_suite,
       json_refuses_the_suites_deep_nesting, json_bounds_the_number_of_tokens,
