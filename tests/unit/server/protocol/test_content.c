@@ -65,7 +65,7 @@ START_TEST(a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing)
     ck_assert_int_eq(request.body, REQUEST_IMAGE);
     ck_assert_int_eq(decode(REQUEST_JSON, false, "\xFF\xD8\xFF", 3), ERR_OK);
     ck_assert_int_eq(request.body, REQUEST_IMAGE);
-    static const char *const json[] = {"{}", " \t\r\n{", "[1]", "", "  "};
+    static const char *const json[] = {"{}", " \t\r\n{", "[1]", "  "};
     for (size_t i = 0; i < sizeof json / sizeof *json; i++) {
         ck_assert_int_eq(decode(REQUEST_JSON, false, json[i], strlen(json[i])), ERR_OK);
         ck_assert_int_eq(request.body, REQUEST_JSON);
@@ -74,6 +74,8 @@ START_TEST(a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing)
         "unknown body: send JSON, or for a prediction a picture (" INPUT_FORMATS_OR
         ") or a lot (STDF). With curl use "
         "--data-binary @FILE. For plain text add Content-Type: text/plain";
+    refuses(REQUEST_JSON, false, "", 0,
+            "the body is empty; curl --data-binary @FILE sends none if it cannot read FILE");
     refuses(REQUEST_JSON, false, "FAIL bin 7", 10, text);
     refuses(REQUEST_JSON, false, "\x89PNG", 4, text);
     refuses(REQUEST_JSON, false, "\0x", 2, text);
