@@ -305,7 +305,7 @@ struct engine_writing {
     const char *const *allowed; /* [allowed_count] texts, of which it is one; NULL: any */
     unsigned allowed_count;
     bool copies_numbers; /* each number, a longest run of 0 to 9, is one of the source text */
-    bool says_numbers;   /* the line above is asked for, true or false; the engine does not look */
+    bool says_numbers;   /* copies_numbers was given, perhaps as false; for who reads a request */
     enum engine_checksum checksum;
 };
 

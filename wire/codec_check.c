@@ -30,23 +30,22 @@ bool codec_check_listed(const char *name, const struct codec_names *known)
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
                                   const struct codec_names *known, struct err *err)
 {
-    static const char *const of_sampling[] = {"do_sample", "temperature", "top_p", "typical_p",
-                                              "seed"};
-    static const char *const of_forcing[] = {"force_words_ids", "force_words", "constraints"};
+    static const char sampling[] = "texts are not sampled: the most probable one is searched for, "
+                                   "with num_beams hypotheses";
+    static const char forcing[] = "a text with certain words is asked for by \"pattern\": "
+                                  "\".{0,12}word.*\"";
+    static const struct {
+        const char *key, *advice;
+    } refused[] = {{"do_sample", sampling},  {"temperature", sampling},
+                   {"top_p", sampling},      {"typical_p", sampling},
+                   {"seed", sampling},       {"force_words_ids", forcing},
+                   {"force_words", forcing}, {"constraints", forcing}};
     static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const size_t len = strspn(key, shown);
-    for (size_t i = 0; i < sizeof of_sampling / sizeof *of_sampling; i++)
-        if (strcmp(key, of_sampling[i]) == 0)
-            return err_set(err, ERR_UNUSABLE,
-                           "%s%s%s: texts are not sampled: the most probable one is searched for, "
-                           "with num_beams hypotheses",
-                           path, joint(path), key);
-    for (size_t i = 0; i < sizeof of_forcing / sizeof *of_forcing; i++)
-        if (strcmp(key, of_forcing[i]) == 0)
-            return err_set(err, ERR_UNUSABLE,
-                           "%s%s%s: a text with certain words is asked for by \"pattern\": "
-                           "\".{0,12}word.*\"",
-                           path, joint(path), key);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (strcmp(key, refused[i].key) == 0)
+            return err_set(err, ERR_UNUSABLE, "%s%s%s: %s", path, joint(path), key,
+                           refused[i].advice);
     if (key[len] != '\0' || len == 0 || len > SHOWN_NAME_BYTES)
         return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
     const char *nearest = nearest_name(key, known->list, known->count);

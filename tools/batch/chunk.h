@@ -15,7 +15,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CHUNK_INPUTS = 64, CHUNK_BYTES = 4 * 1024 * 1024, CHUNK_FAILURE_BYTES = 300 };
+enum {
+    CHUNK_INPUTS = 64,
+    CHUNK_BYTES = 4 * 1024 * 1024,
+    CHUNK_FAILURE_BYTES = sizeof((struct err *)0)->text
+};
 
 struct chunk {
     struct record records[CHUNK_INPUTS]; /* their bytes are the arena's */
@@ -38,7 +42,7 @@ struct chunk {
 static inline void chunk_fail(struct chunk *chunk, const char *why)
 {
     if (chunk->failed++ == 0)
-        snprintf(chunk->failure, sizeof chunk->failure, "%.*s", CHUNK_FAILURE_BYTES - 1, why);
+        snprintf(chunk->failure, sizeof chunk->failure, "%s", why);
 }
 
 #endif

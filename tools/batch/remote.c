@@ -284,12 +284,12 @@ static void begin_envelope(struct remote *remote)
 /* The server's place is the element of a request: the input's own stands before it. */
 static void fail_there(struct chunk *chunk, const struct listed_input *input, const char *detail)
 {
-    char why[CHUNK_FAILURE_BYTES], line[24] = "";
+    struct err why = {0};
+    err_set(&why, ERR_UNUSABLE, "%s", detail != NULL ? detail : "the server gave no reason");
     if (input->line > 0)
-        snprintf(line, sizeof line, "line %u: ", input->line);
-    snprintf(why, sizeof why, "%s: %s%s", input->file, line,
-             detail != NULL ? detail : "the server gave no reason");
-    chunk_fail(chunk, why);
+        err_prefix(&why, "line %u: ", input->line);
+    err_prefix(&why, "%s: ", input->file);
+    chunk_fail(chunk, why.text);
 }
 
 static enum err_code write_rows(struct remote *remote, const struct remote_reply *reply,
