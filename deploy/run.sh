@@ -8,5 +8,5 @@ cd "$(dirname "$0")/.."
 echo 'attnd: looking for missing packages' >&2
 deploy/install-deps.sh build
 deploy/progress.sh . all make -s -j"$(nproc)"
-exec build/attnd --listen "${LISTEN:-127.0.0.1:8080}" --model wafer-vit=models/wafer-vit \
+exec "${BUILD:-build}/attnd" --listen "${LISTEN:-127.0.0.1:8080}" --model wafer-vit=models/wafer-vit \
     --model testlog-bert=models/testlog-bert --model kernel-bert=models/kernel-bert "$@"
