@@ -171,6 +171,7 @@ static unsigned encode_row(struct request *request)
     if (writing == NULL)
         return 0;
     const unsigned index = state->order[writing->encoded];
+    const struct engine_source *source = &request->call.items[index].source;
     struct codec_text *text = &writing->text;
     unsigned long tokens = 0;
     char part[2 * ROW_BYTES];
@@ -180,7 +181,7 @@ static unsigned encode_row(struct request *request)
     writing_number(text, state->scores[index]);
     if (state->returns_texts) {
         codec_text_add(text, state->is_tei ? ",\"text\":" : ",\"document\":{\"text\":");
-        codec_text_string(text, request->call.items[index].source.pair);
+        codec_text_string_of(text, source->pair, source->pair_len);
         codec_text_add(text, state->is_tei ? "" : "}");
     }
     codec_text_add(text, "}");

@@ -92,6 +92,22 @@ START_TEST(rerank_gives_the_order_of_cross_encoders)
 }
 END_TEST
 
+START_TEST(rerank_returns_a_document_with_a_nul_whole)
+{
+    start();
+    struct reply reply =
+        ask("/v1/rerank", json_pack("{s:s,s:[s%],s:b}", "query", "scan", "documents", "a\0b",
+                                    (size_t)3, "return_documents", 1));
+    struct reply tei = ask("/rerank", json_pack("{s:s,s:[s%],s:b}", "query", "scan", "texts",
+                                                "a\0b", (size_t)3, "return_text", 1));
+    ck_assert_uint_eq(json_string_length(contract_at(reply.json, "results.0.document.text")), 3);
+    ck_assert_uint_eq(json_string_length(json_object_get(json_array_get(tei.json, 0), "text")), 3);
+    reply_free(&reply);
+    reply_free(&tei);
+    stop();
+}
+END_TEST
+
 START_TEST(rerank_answers_the_best_ones_and_keeps_the_order_of_equal_ones)
 {
     start();
@@ -170,6 +186,7 @@ START_TEST(rerank_tells_a_client_that_names_no_model_that_none_can)
 END_TEST
 
 SUITE("contract_rerank", rerank_gives_the_order_of_cross_encoders,
+      rerank_returns_a_document_with_a_nul_whole,
       rerank_answers_the_best_ones_and_keeps_the_order_of_equal_ones,
       rerank_refuses_in_the_form_of_its_clients,
       rerank_tells_a_client_that_names_no_model_that_none_can)
