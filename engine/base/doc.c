@@ -265,6 +265,9 @@ static enum err_code check_member(void *context, const char *key, const struct j
 enum err_code doc_check_members(const struct json_t *object, const char *path, const char *known,
                                 struct err *err)
 {
+    if (object != NULL && !json_is_object(object))
+        return err_set(err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
+                       doc_type_name(object));
     return doc_each_member(object, check_member, &(struct known_members){path, known}, err);
 }
 

@@ -87,7 +87,7 @@ enum err_code doc_each_member(const struct json_t *object,
                                                      const struct json_t *value, struct err *err),
                               void *context, struct err *err);
 /* Refuses a member that `known`, names with ", " between them, does not list: ERR_UNSUPPORTED names
- * path.member and the list. A value that is not an object has no members. */
+ * path.member and the list. A value that is there (not NULL) and no object is ERR_UNUSABLE. */
 enum err_code doc_check_members(const struct json_t *object, const char *path, const char *known,
                                 struct err *err);
 size_t doc_object_count(const struct json_t *value); /* 0 if it is not an object */

@@ -196,17 +196,38 @@ enum http_next oip_statistics(struct service *service, struct request *request)
 
 /* ---- the repository ---- */
 
+/* The body, which may be absent: {"ready": true} asks for models that are ready, as all are. */
+static enum err_code read_filter(struct service *service, struct request *request)
+{
+    bool is_ready;
+    struct json_t *root = NULL;
+    if (request->exchange->body_len == 0 ||
+        claim_reading(service, request,
+                      memory_sum(content_bytes(request), (size_t)CODEC_ROLLOUT_BYTES)) ||
+        content_decode_json(request) ||
+        doc_parse(&root, request->content, request->content_len, &doc_limits_request,
+                  &request->err))
+        return request->err.code;
+    if (doc_check_members(root, "$", "ready", &request->err))
+        request->err.code = ERR_UNUSABLE;
+    else
+        doc_get_bool(root, "$", "ready", &is_ready, &request->err);
+    doc_free(root);
+    return request->err.code;
+}
+
 enum http_next oip_index(struct service *service, struct request *request)
 {
     const struct snapshot *snapshot = request->snapshot;
     const size_t bytes = MODEL_BYTES * (1 + (size_t)snapshot->model_count);
     struct codec_text text;
     size_t len = 0;
-    if (claim_reply(service, request, bytes))
+    if (read_filter(service, request) || claim_reply(service, request, bytes))
         return reply_problem(request);
     codec_text_open(&text, bytes, &request->exchange->arena);
+    codec_text_add(&text, "[");
     for (unsigned i = 0; i < snapshot->model_count; i++) {
-        codec_text_add(&text, i == 0 ? "[{\"name\":" : ",{\"name\":");
+        codec_text_add(&text, i == 0 ? "{\"name\":" : ",{\"name\":");
         codec_text_string(&text, snapshot->models[i]->name);
         codec_text_add(&text, ",\"version\":");
         codec_text_string(&text, snapshot->models[i]->info->version);

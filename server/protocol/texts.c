@@ -101,9 +101,6 @@ enum err_code texts_parameters(struct request *request, const struct json_t *roo
 {
     const struct json_t *value = doc_member(root, "parameters");
     *out = value;
-    if (value != NULL && strcmp(doc_type_name(value), "an object") != 0)
-        return err_set(&request->err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
-                       doc_type_name(value));
     if (doc_check_members(value, path, known, &request->err))
         request->err.code = ERR_UNUSABLE;
     return request->err.code;

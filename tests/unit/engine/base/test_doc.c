@@ -238,7 +238,8 @@ START_TEST(doc_refuses_a_member_that_is_not_known)
     static const char *const others[] = {"tw", "two", "two_22",     "wo_2",
                                          "",   ",",   "one, two_2", "ONE"};
     expect_members("{}", "");
-    expect_members("[1]", "");
+    expect_members("[1]", "$.a: expected an object, found an array");
+    expect_members("[]", "$.a: expected an object, found an array");
     expect_members("{\"three\": 1, \"one\": 2, \"two_2\": 3}", "");
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         char text[64], message[128];

@@ -313,6 +313,33 @@ START_TEST(oip_tells_models_and_loads_them)
 }
 END_TEST
 
+START_TEST(oip_repository_takes_objects_with_known_members_alone)
+{
+    static const char *const paths[] = {"/v2/repository/index",
+                                        "/v2/repository/models/classes/load",
+                                        "/v2/repository/models/classes/unload"};
+    static const char *const bodies[] = {"[]", "5", "{\"other\":1}", "{\"parameters\":5}",
+                                         "{\"parameters\":[]}"};
+    start();
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 5; k++) {
+            struct reply reply = ask(paths[i], bodies[k]);
+            reply_expect_problem(&reply, 422, "unusable", "$");
+            reply_free(&reply);
+        }
+    struct reply reply = ask("/v2/repository/index", "{\"ready\":1}");
+    reply_expect_problem(&reply, 422, "unusable", "$.ready: expected true or false");
+    reply_free(&reply);
+    reply = ask("/v2/repository/index", "{");
+    reply_expect_status(&reply, 400);
+    reply_free(&reply);
+    reply = ask("/v2/repository/index", "{\"ready\":true}");
+    ck_assert_uint_eq(json_array_size(reply.json), 4);
+    reply_free(&reply);
+    stop();
+}
+END_TEST
+
 SUITE("contract_oip", oip_answers_tensors_in_json, oip_reads_and_answers_binary_data,
       oip_reads_pictures_and_answers_vectors, oip_refuses_tensors_that_do_not_fit,
-      oip_tells_models_and_loads_them)
+      oip_tells_models_and_loads_them, oip_repository_takes_objects_with_known_members_alone)

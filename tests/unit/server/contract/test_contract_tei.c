@@ -453,7 +453,7 @@ START_TEST(tei_refuses_what_it_cannot_obey)
         {"/embed", "{\"inputs\":[{\"image\":\"\"}]}", 422, "inputs: expected the base64"},
         {"/embed", "{\"inputs\":[{\"picture\":\"\"}]}", 422, "inputs: expected a text"},
         {"/embed", "{\"inputs\":\"a\"", 400, "JSON ends too early"},
-        {"/similarity", "{\"inputs\":\"a\"}", 422, "inputs.sentences: expected a list"},
+        {"/similarity", "{\"inputs\":\"a\"}", 422, "$.inputs: expected an object"},
         {"/similarity", "{\"inputs\":{\"sentences\":[\"a\"]}}", 422,
          "inputs.source_sentence: it is missing"},
         {"/similarity", "{\"inputs\":{\"source_sentence\":\"a\",\"sentences\":[\"a\",3]}}", 422,
