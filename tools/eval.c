@@ -6,6 +6,7 @@
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. With --against the second precision runs first. */
 #include "tools/eval/eval.h"
+#include "engine/base/replace.h"
 #include "engine/cli/cli_main.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/unlike.h"
@@ -40,6 +41,8 @@ static enum err_code open_all(void *target, struct err *err)
     struct eval *eval = target;
     if (eval_settle(eval, err))
         return err->code;
+    if (eval->logits != NULL && replace_check(eval->logits, eval->data, err))
+        return err_prefix(err, "--logits ");
     struct engine_options other = {.dtype = eval->against,
                                    .class_prior = eval->how.engine.class_prior,
                                    .token_pruning = "none"};

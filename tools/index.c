@@ -7,6 +7,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/base/replace.h"
 #include "engine/base/thread_pool.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/cli_main.h"
@@ -272,6 +273,9 @@ static enum err_code check_build(void *target, struct err *err)
         if (access(tool->data[i], R_OK) != 0)
             return err_set(err, ERR_UNUSABLE, "%s: cannot be read: %s", tool->data[i],
                            strerror(errno));
+    for (size_t i = 0; i < tool->data_count; i++)
+        if (replace_check(tool->path, tool->data[i], err))
+            return err_prefix(err, "--out ");
     if (open_model(tool, err) || set_dimensions(tool, tool->dimensions, err))
         return err->code;
     tool->fields.kind = tool->has_texts ? ENGINE_TEXT : tool->info->kind;
@@ -302,14 +306,14 @@ static enum err_code take_vector(void *context, size_t item, const float *vector
     struct index_tool *tool = context;
     const struct dataset_item *from = &tool->dataset->items[item];
     const bool is_line = strncmp(from->name, "line ", 5) == 0;
-    char source[2 * INDEX_SOURCE_BYTES], last[NAME_MAX + 1], id[NAME_MAX + INDEX_ID_BYTES];
+    char source[2 * INDEX_SOURCE_BYTES], last[NAME_MAX + 1];
     struct err reason = *cause;
     snprintf(source, sizeof source, "%s%s%s", is_line ? tool->data_name : from->name,
              is_line ? ":" : "", is_line ? from->name + 5 : "");
     file_last_part(source, last);
-    snprintf(id, sizeof id, "%s", from->id != NULL ? from->id : last);
-    const struct index_record record = {
-        .id = id, .label = from->label != NULL ? from->label : "", .source = source};
+    const struct index_record record = {.id = from->id != NULL ? from->id : last,
+                                        .label = from->label != NULL ? from->label : "",
+                                        .source = source};
     if (vector != NULL)
         index_build_add(tool->build, compared(tool, vector), &record, &reason);
     if (err_is_of_system(reason.code))

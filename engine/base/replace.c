@@ -63,6 +63,20 @@ static enum err_code open_partial(struct replacement *file, struct err *err)
     return err->code;
 }
 
+enum err_code replace_check(const char *path, const char *from, struct err *err)
+{
+    struct stat target, input;
+    if (stat(path, &target) != 0)
+        return ERR_OK;
+    if (S_ISDIR(target.st_mode))
+        return err_set(err, ERR_UNUSABLE, "%s: is a folder; name a file in it", path);
+    if (stat(from, &input) == 0 && input.st_dev == target.st_dev && input.st_ino == target.st_ino)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: is the input %s, which it would overwrite; name another file", path,
+                       from);
+    return ERR_OK;
+}
+
 enum err_code replace_open(struct replacement *file, const char *path, struct err *err)
 {
     static const char suffix[] = ".partial";

@@ -27,6 +27,10 @@ struct replacement {
     char path[PATH_MAX], partial[PATH_MAX];
 };
 
+/* Refuses a path that is a folder, or the same file as the input `from` (ERR_UNUSABLE): before the
+ * work whose result goes to `path`. A path that does not exist yet is neither. */
+enum err_code replace_check(const char *path, const char *from, struct err *err);
+
 /* Errors are ERR_IO and begin with the path; ERR_CONFLICT while another process writes it. */
 enum err_code replace_open(struct replacement *file, const char *path, struct err *err);
 enum err_code replace_write(struct replacement *file, const void *bytes, size_t len,

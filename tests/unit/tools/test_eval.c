@@ -84,6 +84,9 @@ START_TEST(eval_writes_logits_of_every_input)
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--out-of-fold", path), 1, "",
                    "attnd-eval: --out-of-fold: 'wafer/");
     tempdir_close(&dir);
+    outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--logits",
+                       "tests/data/eval/../eval/wafer.jsonl"),
+                   2, "", "--logits tests/data/eval/../eval/wafer.jsonl: is the input ");
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--logits", "/no/where/at/all"), 1, "",
                    "attnd-eval: --logits: ");
 }

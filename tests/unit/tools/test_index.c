@@ -132,6 +132,37 @@ START_TEST(index_names_inputs_that_cannot_be_used)
 }
 END_TEST
 
+START_TEST(index_names_the_length_of_an_id_that_is_too_long)
+{
+    char line[640], message[64];
+    struct fixture f;
+    open_fixture(&f);
+    snprintf(line, sizeof line, "{\"text\": \"a\", \"id\": \"%0500d\"}\n", 0);
+    tempdir_write(&f.dir, "cases.jsonl", line, strlen(line));
+    snprintf(message, sizeof message, "line 1: the id has %d bytes; 128 are possible", 500);
+    outcome_expect(RUN("build", "--model", EMBEDDING, "--data", f.data, "--out", f.index), 1, "",
+                   message);
+    tempdir_close(&f.dir);
+}
+END_TEST
+
+START_TEST(index_keeps_its_data)
+{
+    char other[160];
+    struct fixture f;
+    open_fixture(&f);
+    snprintf(other, sizeof other, "%s/../%s", f.dir.path, strrchr(f.dir.path, '/') + 1);
+    outcome_expect(RUN("build", "--model", EMBEDDING, "--data", f.data, "--out", other), 2, "",
+                   ": is a folder; name a file in it");
+    snprintf(other + strlen(other), sizeof other - strlen(other), "/cases.jsonl");
+    outcome_expect(RUN("build", "--model", EMBEDDING, "--data", f.data, "--out", other), 2, "",
+                   ": is the input ");
+    outcome_expect(RUN("build", "--model", EMBEDDING, "--data", f.data, "--out", f.index), 0,
+                   "3 vectors of 48", "");
+    tempdir_close(&f.dir);
+}
+END_TEST
+
 START_TEST(index_holds_pictures)
 {
     struct fixture f;
@@ -171,4 +202,5 @@ END_TEST
 
 SUITE("index", index_finds_a_text_again, index_takes_the_labels_of_several, index_is_of_one_model,
       index_keeps_the_beginning_of_vectors, index_names_inputs_that_cannot_be_used,
-      index_holds_pictures, index_refuses_wrong_use)
+      index_names_the_length_of_an_id_that_is_too_long, index_keeps_its_data, index_holds_pictures,
+      index_refuses_wrong_use)

@@ -74,6 +74,27 @@ START_TEST(replace_works_in_the_current_folder)
 }
 END_TEST
 
+START_TEST(replace_is_told_of_its_input_and_of_folders)
+{
+    char other[200];
+    struct fixture fixture;
+    struct err err = {0};
+    setup(&fixture);
+    ck_assert(!replace_check(fixture.path, fixture.path, &err)); /* there is none yet */
+    put(&fixture, "data");
+    snprintf(other, sizeof other, "%s/./a.txt", fixture.dir.path);
+    ck_assert_int_eq(replace_check(fixture.path, other, &err), ERR_UNUSABLE);
+    ck_assert_msg(strstr(err.text, ": is the input ") != NULL, "%s", err.text);
+    err = (struct err){0};
+    ck_assert_int_eq(replace_check(fixture.dir.path, other, &err), ERR_UNUSABLE);
+    ck_assert_msg(strstr(err.text, ": is a folder") != NULL, "%s", err.text);
+    err = (struct err){0};
+    ck_assert(!replace_check(fixture.path, fixture.dir.path, &err));
+    expect_content(&fixture, "data");
+    tempdir_close(&fixture.dir);
+}
+END_TEST
+
 START_TEST(replace_takes_over_what_a_kill_left)
 {
     struct fixture fixture;
@@ -349,8 +370,8 @@ START_TEST(replace_bounds_the_length_of_a_path)
 END_TEST
 
 SUITE("replace", replace_writes_a_new_file_and_replaces_an_old_one,
-      replace_works_in_the_current_folder, replace_takes_over_what_a_kill_left,
-      replace_that_is_abandoned_leaves_the_old_file,
+      replace_works_in_the_current_folder, replace_is_told_of_its_input_and_of_folders,
+      replace_takes_over_what_a_kill_left, replace_that_is_abandoned_leaves_the_old_file,
       replace_on_a_full_disk_leaves_the_old_file_and_names_it,
       replace_that_cannot_take_the_name_leaves_nothing_behind,
       replace_leaves_what_is_no_file_as_it_is,
