@@ -543,7 +543,7 @@ static void write_row(const struct request *request, struct writing *writing, st
     if (row_info(row)->task == ENGINE_GENERATE)
         write_texts(request, writing, row);
     else if (state->form == HF_SIMILARITY)
-        writing_cosine(&writing->text, &request->rows[0], row);
+        writing_cosine(&writing->text, request, &request->rows[0], row);
     else if (row_info(row)->task == ENGINE_EMBED) {
         writing_numbers(&writing->text, row->answer.result.vector,
                         writing_vector_size(request, row));

@@ -277,7 +277,8 @@ static unsigned similarity_row(struct request *request)
     struct writing *writing = writing_next(request, "[", request->call.item_count - 1);
     if (writing == NULL)
         return 0;
-    writing_cosine(&writing->text, &request->rows[0], &request->rows[1 + writing->encoded]);
+    writing_cosine(&writing->text, request, &request->rows[0],
+                   &request->rows[1 + writing->encoded]);
     return writing_done(writing, "]");
 }
 

@@ -130,11 +130,13 @@ unsigned writing_vector_size(const struct request *request, const struct row *ro
     return kept > 0 ? kept : row_info(row)->vector_size;
 }
 
-void writing_cosine(struct codec_text *text, const struct row *left, const struct row *right)
+void writing_cosine(struct codec_text *text, const struct request *request, const struct row *left,
+                    const struct row *right)
 {
+    const unsigned size = writing_vector_size(request, left);
     const float *a = left->answer.result.vector, *b = right->answer.result.vector;
     double product = 0, a2 = 0, b2 = 0;
-    for (unsigned i = 0; i < row_info(left)->vector_size; i++) {
+    for (unsigned i = 0; i < size; i++) {
         product += (double)a[i] * (double)b[i];
         a2 += (double)a[i] * (double)a[i];
         b2 += (double)b[i] * (double)b[i];

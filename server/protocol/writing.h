@@ -55,7 +55,8 @@ size_t writing_labels_bytes(const struct row *row);
 /* Numbers of a row's vector, as many as the call wants. */
 unsigned writing_vector_size(const struct request *request, const struct row *row);
 /* The cosine of the vectors of two rows. */
-void writing_cosine(struct codec_text *text, const struct row *left, const struct row *right);
+void writing_cosine(struct codec_text *text, const struct request *request, const struct row *left,
+                    const struct row *right);
 
 /* order [count] <- places of scores, the highest first, equal ones in their order. */
 void writing_rank(unsigned *order, const float *scores, unsigned count);

@@ -133,6 +133,27 @@ START_TEST(hf_reads_pictures_as_files_and_as_base64)
 }
 END_TEST
 
+/* The cosine of two texts' vectors of two numbers. */
+START_TEST(hf_compares_the_numbers_that_dimensions_keeps)
+{
+    start();
+    struct reply vectors =
+        ask("/models/vectors", "{\"inputs\":[\"leak\",\"scan\"],\"dimensions\":2}");
+    struct reply cosine = ask("/models/vectors", "{\"inputs\":{\"source_sentence\":\"leak\","
+                                                 "\"sentences\":[\"scan\"]},\"dimensions\":2}");
+    double v[2][2];
+    for (size_t i = 0; i < 4; i++)
+        v[i / 2][i % 2] =
+            json_number_value(json_array_get(json_array_get(vectors.json, i / 2), i % 2));
+    const double right = (v[0][0] * v[1][0] + v[0][1] * v[1][1]) /
+                         (hypot(v[0][0], v[0][1]) * hypot(v[1][0], v[1][1]));
+    ck_assert_double_eq_tol(json_number_value(json_array_get(cosine.json, 0)), right, 1e-6);
+    reply_free(&vectors);
+    reply_free(&cosine);
+    stop();
+}
+END_TEST
+
 START_TEST(hf_answers_vectors_and_cosines)
 {
     start();
@@ -264,4 +285,5 @@ END_TEST
 
 SUITE("contract_hf", hf_answers_labels_of_texts_as_a_list_of_lists,
       hf_reads_pictures_as_files_and_as_base64, hf_answers_vectors_and_cosines,
-      hf_scores_labels_of_a_text_by_entailment, hf_refuses_what_it_cannot_obey)
+      hf_compares_the_numbers_that_dimensions_keeps, hf_scores_labels_of_a_text_by_entailment,
+      hf_refuses_what_it_cannot_obey)
