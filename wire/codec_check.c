@@ -107,13 +107,14 @@ enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max,
     return ERR_OK;
 }
 
-enum err_code codec_check_text(const struct json_t *root, const char *key, size_t bytes_max,
-                               struct arena *arena, const char **out, struct err *err)
+enum err_code codec_check_text(const struct json_t *object, const char *path, const char *key,
+                               size_t bytes_max, struct arena *arena, const char **out,
+                               struct err *err)
 {
     const char *text = NULL;
-    if (doc_get_string(root, "$", key, &text, err) || text == NULL)
+    if (doc_get_string(object, path, key, &text, err) || text == NULL)
         return err->code;
-    if (codec_check_label(text, strlen(text), bytes_max, "$", key, err))
+    if (codec_check_label(text, strlen(text), bytes_max, path, key, err))
         return err->code;
     *out = arena_copy(arena, text, strlen(text));
     return *out != NULL ? ERR_OK : err_no_memory(err, strlen(text));

@@ -35,10 +35,11 @@ enum err_code codec_check_members(const struct json_t *object, const char *path,
 enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,
                                 const char *key, struct err *err);
 
-/* The member $.key of an object, checked like a label, into the arena; *out stays if there is none.
- */
-enum err_code codec_check_text(const struct json_t *root, const char *key, size_t bytes_max,
-                               struct arena *arena, const char **out, struct err *err);
+/* The member path.key of an object, checked like a label, into the arena; *out stays if there is
+ * none. */
+enum err_code codec_check_text(const struct json_t *object, const char *path, const char *key,
+                               size_t bytes_max, struct arena *arena, const char **out,
+                               struct err *err);
 
 /* codec_inputs.c: how many elements the member "inputs" of a JSON body has, without a parser: of a
  * body with more tokens than the parser takes. 0 if there is no such array at the top of the

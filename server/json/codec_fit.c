@@ -26,9 +26,9 @@ static enum err_code read_members(struct fits_call *call, const json_t *root, st
 {
     const double least = 1e-9; /* attnd-fit's */
     const char *prior = "natural";
-    if (codec_check_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &call->name, err) ||
-        codec_check_text(root, "version", FITS_VERSION_BYTES, arena, &call->version, err) ||
-        codec_check_text(root, "reason", LIMIT_REASON_BYTES, arena, &call->reason, err) ||
+    if (codec_check_text(root, "$", "name", LIMIT_MODEL_NAME_BYTES, arena, &call->name, err) ||
+        codec_check_text(root, "$", "version", FITS_VERSION_BYTES, arena, &call->version, err) ||
+        codec_check_text(root, "$", "reason", LIMIT_REASON_BYTES, arena, &call->reason, err) ||
         read_number(root, "loss_max", 100, &call->loss_max, err) ||
         read_number(root, "target_precision", 1, &call->target_precision, err) ||
         read_number(root, "shadow", 1, &call->shadow, err) ||

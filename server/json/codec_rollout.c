@@ -38,10 +38,10 @@ static enum err_code read_members(struct rollout_call *call, const json_t *root,
         return err_set(err, ERR_UNUSABLE, "$: expected no members");
     if (names != NULL && codec_check_members(root, "$", names, err))
         return err->code;
-    if (codec_check_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &change->name, err) ||
-        codec_check_text(root, "dir", LIMIT_DIRECTORY_BYTES, arena, &change->dir, err) ||
-        codec_check_text(root, "dtype", LIMIT_MODEL_NAME_BYTES, arena, &change->dtype, err) ||
-        codec_check_text(root, "reason", LIMIT_REASON_BYTES, arena, &change->reason, err) ||
+    if (codec_check_text(root, "$", "name", LIMIT_MODEL_NAME_BYTES, arena, &change->name, err) ||
+        codec_check_text(root, "$", "dir", LIMIT_DIRECTORY_BYTES, arena, &change->dir, err) ||
+        codec_check_text(root, "$", "dtype", LIMIT_MODEL_NAME_BYTES, arena, &change->dtype, err) ||
+        codec_check_text(root, "$", "reason", LIMIT_REASON_BYTES, arena, &change->reason, err) ||
         read_share(root, "split", &change->has_split, &change->split, err) ||
         read_share(root, "shadow", &change->has_shadow, &change->shadow, err) ||
         doc_get_bool(root, "$", "force", &call->force, err))

@@ -67,7 +67,7 @@ static const char template[] = "This example is {}.";
 
 #define TASK(task) (1U << (task))
 
-/* Names of tasks in a path, and the models that have them. */
+/* Names of tasks in a path, the models that have them, and what a call of theirs has. */
 static const struct hf_task {
     const char *name;
     enum engine_kind kind;
@@ -141,14 +141,15 @@ static enum err_code read_function(struct request *request, const struct json_t 
                    state->info->scores);
 }
 
-static enum err_code read_vector_options(struct request *request, const struct json_t *object)
+static enum err_code read_vector_options(struct request *request, const struct json_t *object,
+                                         const char *path)
 {
     struct predict_call *call = &request->call;
     long long dimensions = call->vector.dimensions;
     const bool has_normalize = doc_member(object, "normalize") != NULL;
-    if (doc_get_bool(object, "$", "normalize", &call->vector.is_scaled, &request->err) ||
-        doc_get_integer(object, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
-        texts_name(request, object, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name))
+    if (doc_get_bool(object, path, "normalize", &call->vector.is_scaled, &request->err) ||
+        doc_get_integer(object, path, "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
+        texts_name(request, object, path, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name))
         return request->err.code;
     call->vector.dimensions = (unsigned)dimensions;
     call->refuses_unit |= has_normalize && !call->vector.is_scaled;
@@ -186,7 +187,7 @@ static enum err_code read_labels(struct request *request, const struct json_t *p
     }
     labels->texts = texts;
     labels->count = (unsigned)count;
-    return texts_name(request, parameters, "hypothesis_template", LIMIT_LABEL_BYTES,
+    return texts_name(request, parameters, "$.parameters", "hypothesis_template", LIMIT_LABEL_BYTES,
                       &labels->hypothesis);
 }
 
@@ -375,9 +376,10 @@ static enum err_code read_where_clients_do(struct request *request, const struct
                        "$.%s stands beside $.parameters.%s: such options go into one of the two "
                        "places",
                        found[0], found[1]);
-    const struct json_t *place = found[0] != NULL ? root : parameters;
-    return read_vector_options(request, place) ? request->err.code
-                                               : texts_truncation(request, place);
+    const struct json_t *object = found[0] != NULL ? root : parameters;
+    const char *path = found[0] != NULL ? "$" : "$.parameters";
+    return read_vector_options(request, object, path) ? request->err.code
+                                                      : texts_truncation(request, object, path);
 }
 
 static enum err_code read_json(struct request *request, const struct json_t *root)

@@ -147,7 +147,9 @@ static enum err_code read_binary(struct request *request, const char *where, siz
                        "%s: binary_data_size ends before the element's length", where);
     len = prefix[0] | (size_t)prefix[1] << 8 | (size_t)prefix[2] << 16 | (size_t)prefix[3] << 24;
     *left -= PREFIX_BYTES;
-    if (len == 0 || len > *left)
+    if (len == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: empty", where);
+    if (len > *left)
         return err_set(&request->err, ERR_UNUSABLE,
                        "%s: the element has %zu bytes, of binary_data_size %zu are left", where,
                        len, *left);
@@ -344,7 +346,7 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
     if (doc_get_string(root, "$", "model_name", &named, &request->err) == ERR_OK &&
         strcmp(named, call->model) != 0)
         err_set(&request->err, ERR_UNUSABLE, "$.model_name: the path names another model");
-    if (texts_name(request, root, "id", LIMIT_ID_BYTES, &call->id) ||
+    if (texts_name(request, root, "$", "id", LIMIT_ID_BYTES, &call->id) ||
         doc_get_bool(parameters, "$.parameters", "binary_data_output", &state->is_binary,
                      &request->err) ||
         doc_get_bool(parameters, "$.parameters", "truncate", &truncates, &request->err) ||
@@ -352,7 +354,8 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
                         &request->err) ||
         doc_get_integer(parameters, "$.parameters", "dimensions", 1, INT_MAX, &dimensions,
                         &request->err) ||
-        texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name) ||
+        texts_name(request, parameters, "$.parameters", "prompt_name", LIMIT_ID_BYTES,
+                   &call->prompt_name) ||
         codec_writing_read(&call->writing, parameters, "$.parameters", NULL,
                            &request->exchange->arena, &request->err))
         return request->err.code;

@@ -42,8 +42,8 @@ static enum err_code read_options(struct request *request, const struct json_t *
     const char *format = vector_encoding_name(VECTOR_FLOAT);
     bool truncates = false;
     long long dimensions = 0;
-    if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
-        texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name) ||
+    if (texts_name(request, root, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
+        texts_name(request, root, "$", "prompt_name", LIMIT_ID_BYTES, &call->prompt_name) ||
         doc_get_integer(root, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
         doc_get_bool(root, "$", "truncate", &truncates, &request->err) ||
         doc_get_string(root, "$", "encoding_format", &format, &request->err))

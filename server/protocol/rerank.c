@@ -96,7 +96,7 @@ static enum err_code parse(struct request *request)
     if (open_call(request, false) || texts_open(request, &root, known, 0))
         goto out;
     struct ranking *state = request->state;
-    if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||
+    if (texts_name(request, root, "$", "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||
         doc_get_integer(root, "$", "top_n", 1, UINT_MAX, &top_n, &request->err) ||
         doc_get_bool(root, "$", "return_documents", &state->returns_texts, &request->err) ||
         texts_items(request, doc_member(root, "documents"), "documents", texts_source) ||
@@ -116,10 +116,10 @@ static enum err_code tei_parse(struct request *request)
     if (open_call(request, true) || texts_open(request, &root, known, 0))
         goto out;
     struct ranking *state = request->state;
-    if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||
+    if (texts_name(request, root, "$", "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||
         doc_get_bool(root, "$", "raw_scores", &state->wants_logits, &request->err) ||
         doc_get_bool(root, "$", "return_text", &state->returns_texts, &request->err) ||
-        texts_truncation(request, root))
+        texts_truncation(request, root, "$"))
         goto out;
     if (!texts_items(request, doc_member(root, "texts"), "texts", texts_source))
         pair_up(request, root);

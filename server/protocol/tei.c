@@ -54,7 +54,7 @@ static enum err_code open_call(struct request *request, enum predict_wish wish,
     *state = (struct tei){.is_one = false};
     if (texts_open(request, root, known, 0))
         return request->err.code;
-    return texts_name(request, *root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
+    return texts_name(request, *root, "$", "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
 }
 
 static enum err_code parse_embed(struct request *request)
@@ -67,8 +67,8 @@ static enum err_code parse_embed(struct request *request)
     if (open_call(request, WISH_VECTOR, &root, known) ||
         doc_get_bool(root, "$", "normalize", &normalizes, &request->err) ||
         doc_get_integer(root, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
-        texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) ||
-        texts_truncation(request, root))
+        texts_name(request, root, "$", "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) ||
+        texts_truncation(request, root, "$"))
         goto out;
     request->call.vector.is_scaled = normalizes;
     request->call.refuses_unit = !normalizes;
@@ -85,8 +85,9 @@ static enum err_code parse_whole(struct request *request, enum predict_wish wish
     bool normalizes;
     if (!open_call(request, wish, &root, known) &&
         !doc_get_bool(root, "$", "normalize", &normalizes, &request->err) &&
-        !texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) &&
-        !texts_truncation(request, root))
+        !texts_name(request, root, "$", "prompt_name", LIMIT_ID_BYTES,
+                    &request->call.prompt_name) &&
+        !texts_truncation(request, root, "$"))
         texts_items(request, doc_member(root, "inputs"), "inputs", texts_source);
     doc_free(root);
     return request->err.code;
@@ -116,9 +117,9 @@ static enum err_code parse_similarity(struct request *request)
     const struct json_t *parameters;
     if (!texts_parameters(request, root, "$.parameters",
                           "prompt_name, truncate, truncation_direction", &parameters) &&
-        !texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES,
+        !texts_name(request, parameters, "$.parameters", "prompt_name", LIMIT_ID_BYTES,
                     &request->call.prompt_name) &&
-        !texts_truncation(request, parameters))
+        !texts_truncation(request, parameters, "$.parameters"))
         texts_similarity(request, doc_member(root, "inputs"));
 out:
     doc_free(root);
@@ -151,7 +152,7 @@ static enum err_code parse_predict(struct request *request)
     const struct json_t *inputs = doc_member(root, "inputs");
     state->is_one = !texts_is_array(doc_array_item(inputs, 0));
     if (doc_get_bool(root, "$", "raw_scores", &state->is_raw, &request->err) ||
-        texts_truncation(request, root))
+        texts_truncation(request, root, "$"))
         goto out;
     if (!state->is_one)
         texts_items(request, inputs, "inputs", read_sequence);

@@ -65,7 +65,7 @@ static enum err_code open_call(struct request *request, enum predict_wish wish, 
     state->has_specials = wish == WISH_TOKENS;
     if (texts_open(request, root, known, more))
         return request->err.code;
-    return texts_name(request, *root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
+    return texts_name(request, *root, "$", "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
 }
 
 static enum err_code parse_texts(struct request *request)
@@ -75,7 +75,8 @@ static enum err_code parse_texts(struct request *request)
                    &root)) {
         struct tokens_call *state = request->state;
         if (!doc_get_bool(root, "$", "add_special_tokens", &state->has_specials, &request->err) &&
-            !texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name))
+            !texts_name(request, root, "$", "prompt_name", LIMIT_ID_BYTES,
+                        &request->call.prompt_name))
             texts_items(request, doc_member(root, "inputs"), "inputs", texts_source);
     }
     doc_free(root);
@@ -147,6 +148,12 @@ static enum err_code choose(struct request *request)
     return decoder_check(decoder, &request->err) ? (request->err.code = ERR_UNUSABLE) : ERR_OK;
 }
 
+/* The place of a list of ids: ids, or of a list of lists ids[index], whatever their number is. */
+static void place_of_list(bool is_batch, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    snprintf(out, CALL_PLACE_BYTES, is_batch ? "ids[%u]" : "ids", index);
+}
+
 static enum err_code read_lists(struct request *request, const struct json_t *value)
 {
     struct tokens_call *state = request->state;
@@ -163,14 +170,14 @@ static enum err_code read_lists(struct request *request, const struct json_t *va
         return err_no_memory(&request->err, call->item_count * sizeof *state->lists);
     for (unsigned i = 0; i < call->item_count; i++) {
         call->items[i].source = (struct engine_source){.kind = ENGINE_TEXT, .is_utf8 = true};
-        place(call, i, where);
+        place_of_list(is_batch, i, where);
         if (read_ids(request, is_batch ? doc_array_item(value, i) : value, where, &state->lists[i]))
             return request->err.code;
     }
     if (choose(request))
         return request->err.code;
     for (unsigned i = 0; i < call->item_count; i++) {
-        place(call, i, where);
+        place_of_list(is_batch, i, where);
         if (check_ids(request, where, &state->lists[i]))
             return request->err.code;
     }

@@ -90,10 +90,10 @@ enum err_code texts_open(struct request *request, struct json_t **root, const ch
                                         : texts_parse(request, root, known, more);
 }
 
-enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,
-                         size_t most, const char **out)
+enum err_code texts_name(struct request *request, const struct json_t *object, const char *path,
+                         const char *key, size_t most, const char **out)
 {
-    return codec_check_text(root, key, most, &request->exchange->arena, out, &request->err);
+    return codec_check_text(object, path, key, most, &request->exchange->arena, out, &request->err);
 }
 
 enum err_code texts_parameters(struct request *request, const struct json_t *root, const char *path,
@@ -243,12 +243,13 @@ enum err_code texts_similarity(struct request *request, const struct json_t *val
     return request->err.code;
 }
 
-enum err_code texts_truncation(struct request *request, const struct json_t *object)
+enum err_code texts_truncation(struct request *request, const struct json_t *object,
+                               const char *path)
 {
     const char *direction = "Right";
     bool truncates = false;
-    if (doc_get_bool(object, "$", "truncate", &truncates, &request->err) ||
-        doc_get_string(object, "$", "truncation_direction", &direction, &request->err))
+    if (doc_get_bool(object, path, "truncate", &truncates, &request->err) ||
+        doc_get_string(object, path, "truncation_direction", &direction, &request->err))
         return request->err.code;
     request->call.refuses_cut = !truncates;
     if (strcmp(direction, "Right") != 0 && strcmp(direction, "right") != 0)

@@ -2,7 +2,7 @@
  * texts among its members, and its problems.
  *
  *     if (texts_open(request, &root, "input, model", 0)) ...
- *     texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model)
+ *     texts_name(request, root, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model)
  *     texts_items(request, doc_member(root, "input"), "input")
  *     doc_free(root);
  *
@@ -35,9 +35,10 @@ enum err_code texts_parse(struct request *request, struct json_t **root, const c
 /* texts_parse_bytes of a body with `more` values. */
 size_t texts_parse_bytes_more(struct request *request, size_t more);
 
-/* An optional member: a string of at most `most` bytes without control characters, copied. */
-enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,
-                         size_t most, const char **out);
+/* An optional member of the object at `path`: a string of at most `most` bytes without control
+ * characters, copied. */
+enum err_code texts_name(struct request *request, const struct json_t *object, const char *path,
+                         const char *key, size_t most, const char **out);
 
 /* The optional member `parameters` (*out NULL: there is none): an object without other members than
  * `known`. `path` is its place, for error texts. */
@@ -68,8 +69,9 @@ bool texts_is_array(const struct json_t *value);
 enum err_code texts_similarity(struct request *request, const struct json_t *value);
 
 /* `truncate`, without which a text that is too long is refused, and `truncation_direction`, which
- * can only be Right, as text-embeddings-inference has them. */
-enum err_code texts_truncation(struct request *request, const struct json_t *object);
+ * can only be Right, of the object at `path`, as text-embeddings-inference has them. */
+enum err_code texts_truncation(struct request *request, const struct json_t *object,
+                               const char *path);
 
 /* For struct protocol: request->err in OpenAI's form, {"error": {"message", "type", "param",
  * "code"}}, which clients of Cohere and Jina read, too. */

@@ -40,6 +40,8 @@ static enum err_code read_instance(struct request *request, const struct json_t 
         return texts_image(request, image, where, out);
     if (doc_object_count(value) == 0)
         return texts_source(request, value, where, out);
+    if (image == NULL && file != value && doc_object_count(value) == 1)
+        return err_set(&request->err, ERR_UNUSABLE, "%s.image: expected {\"b64\": \"...\"}", where);
     if (doc_check_members(value, where, "text, text_pair, or image, or b64 alone", &request->err))
         return request->err.code = ERR_UNUSABLE;
     if (texts_source(request, doc_member(value, "text"), where, out) || pair == NULL)

@@ -27,7 +27,7 @@ static enum err_code read_call(struct request *request, const struct json_t *roo
     const bool only_streams = strcmp(request->pattern, "/generate_stream") == 0;
     call->stream = only_streams;
     if (texts_parameters(request, root, "$.parameters", known, &parameters) ||
-        texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
+        texts_name(request, root, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
         written_read(request, parameters, how) || written_read_top(request, parameters) ||
         doc_get_bool(root, "$", "stream", &call->stream, &request->err))
         return request->err.code;

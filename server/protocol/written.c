@@ -140,8 +140,8 @@ static enum err_code read_generate(struct request *request, const struct json_t 
 static enum err_code read_languages(struct request *request, const struct json_t *parameters)
 {
     const char *source = NULL, *target = NULL;
-    if (texts_name(request, parameters, "src_lang", LIMIT_LABEL_BYTES, &source) ||
-        texts_name(request, parameters, "tgt_lang", LIMIT_LABEL_BYTES, &target) ||
+    if (texts_name(request, parameters, "$.parameters", "src_lang", LIMIT_LABEL_BYTES, &source) ||
+        texts_name(request, parameters, "$.parameters", "tgt_lang", LIMIT_LABEL_BYTES, &target) ||
         (source == NULL && target == NULL) || need_writing(request))
         return request->err.code;
     request->call.writing->source_language = source;

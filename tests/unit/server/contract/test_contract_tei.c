@@ -431,6 +431,7 @@ START_TEST(tei_refuses_what_it_cannot_obey)
         {"/decode", "{\"ids\":7}", 422, "ids: expected a list"},
         {"/decode", "{\"ids\":[[1],[]]}", 422, "ids[1]: expected a list"},
         {"/decode", "{\"ids\":[1,-1]}", 422, "ids[1]: expected the id of a token"},
+        {"/decode", "{\"ids\":[[1,-1]]}", 422, "ids[0][1]: expected the id of a token"},
         {"/decode", "{\"ids\":[1,1.5]}", 422, "ids[1]: expected the id of a token"},
         {"/decode", "{\"ids\":[1,1e300]}", 422, "ids[1]: expected the id of a token"},
         {"/decode", "{\"ids\":[1,2147483647]}", 422, "ids[1]: expected the id of a token"},

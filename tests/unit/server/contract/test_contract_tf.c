@@ -99,6 +99,8 @@ START_TEST(tf_refuses_what_it_cannot_obey)
         {"/v1/models/classes:predict", "{\"instances\":[{\"b64\":\"?\"}]}", 422, "instances[0]: "},
         {"/v1/models/classes:predict",
          "{\"instances\":[{\"image\":{\"b64\":\"AAAA\",\"crop\":1}}]}", 422, "instances[0].image"},
+        {"/v1/models/classes:predict", "{\"instances\":[{\"image\":\"AAAA\"}]}", 422,
+         "instances[0].image: expected {\"b64\": "},
         {"/v1/models/classes:predict", "{\"instances\":[\"a\"],\"signature_name\":\"b\"}", 422,
          "signature_name: expected serving_default"},
     };
