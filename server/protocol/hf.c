@@ -47,6 +47,7 @@
 enum { RAW_BYTES = 4096 }; /* of a call without JSON */
 
 struct hf_task;
+enum hf_has { HAS_NOTHING, HAS_LABELS, HAS_SENTENCES };
 enum hf_form { HF_ONE, HF_LIST, HF_SIMILARITY, HF_HYPOTHESES };
 
 /* The options of a call; request->state. */
@@ -73,22 +74,24 @@ static const struct hf_task {
     enum engine_kind kind;
     unsigned of; /* a bit for each enum engine_task */
     enum written_form form;
+    enum hf_has has; /* what a call has beside inputs */
 } tasks[] = {
     {"text-classification", ENGINE_TEXT, TASK(ENGINE_CLASSIFY) | TASK(ENGINE_REGRESS),
-     WRITTEN_BY_MODEL},
-    {"zero-shot-classification", ENGINE_TEXT, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL},
-    {"image-classification", ENGINE_IMAGE, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL},
-    {"zero-shot-image-classification", ENGINE_IMAGE, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL},
-    {"feature-extraction", ENGINE_TEXT, TASK(ENGINE_EMBED), WRITTEN_BY_MODEL},
-    {"sentence-similarity", ENGINE_TEXT, TASK(ENGINE_EMBED), WRITTEN_BY_MODEL},
-    {"token-classification", ENGINE_TEXT, TASK(ENGINE_TAG), WRITTEN_BY_MODEL},
-    {"question-answering", ENGINE_TEXT, TASK(ENGINE_ANSWER), WRITTEN_BY_MODEL},
-    {"fill-mask", ENGINE_TEXT, TASK(ENGINE_FILL), WRITTEN_BY_MODEL},
-    {"translation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TRANSLATION},
-    {"summarization", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_SUMMARY},
-    {"text2text-generation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TEXT},
-    {"text-generation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TEXT},
-    {"image-to-text", ENGINE_IMAGE, TASK(ENGINE_GENERATE), WRITTEN_TEXT},
+     WRITTEN_BY_MODEL, HAS_NOTHING},
+    {"zero-shot-classification", ENGINE_TEXT, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL, HAS_LABELS},
+    {"image-classification", ENGINE_IMAGE, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL, HAS_NOTHING},
+    {"zero-shot-image-classification", ENGINE_IMAGE, TASK(ENGINE_CLASSIFY), WRITTEN_BY_MODEL,
+     HAS_LABELS},
+    {"feature-extraction", ENGINE_TEXT, TASK(ENGINE_EMBED), WRITTEN_BY_MODEL, HAS_NOTHING},
+    {"sentence-similarity", ENGINE_TEXT, TASK(ENGINE_EMBED), WRITTEN_BY_MODEL, HAS_SENTENCES},
+    {"token-classification", ENGINE_TEXT, TASK(ENGINE_TAG), WRITTEN_BY_MODEL, HAS_NOTHING},
+    {"question-answering", ENGINE_TEXT, TASK(ENGINE_ANSWER), WRITTEN_BY_MODEL, HAS_NOTHING},
+    {"fill-mask", ENGINE_TEXT, TASK(ENGINE_FILL), WRITTEN_BY_MODEL, HAS_NOTHING},
+    {"translation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TRANSLATION, HAS_NOTHING},
+    {"summarization", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_SUMMARY, HAS_NOTHING},
+    {"text2text-generation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TEXT, HAS_NOTHING},
+    {"text-generation", ENGINE_TEXT, TASK(ENGINE_GENERATE), WRITTEN_TEXT, HAS_NOTHING},
+    {"image-to-text", ENGINE_IMAGE, TASK(ENGINE_GENERATE), WRITTEN_TEXT, HAS_NOTHING},
 };
 
 /* ---- the call ---- */
@@ -184,6 +187,9 @@ static enum err_code read_labels(struct request *request, const struct json_t *p
         label_place(&request->call, i, where);
         if (texts_text(request, doc_array_item(list, i), where, &texts[i], &len))
             return request->err.code;
+        if (len != strlen(texts[i]))
+            return err_set(&request->err, ERR_UNUSABLE, "%s: must not contain control characters",
+                           where);
     }
     labels->texts = texts;
     labels->count = (unsigned)count;
@@ -348,16 +354,26 @@ static void choose_model(struct request *request, const struct json_t *inputs)
     state->info = state->model != NULL ? state->model->info : NULL;
 }
 
-/* The model must have the task of the path. */
-static enum err_code check_task(struct request *request)
+/* The model must have the task of the path, and the call what the task's calls have: a zero-shot
+ * model alone may have labels of its own. */
+static enum err_code check_task(struct request *request, const struct json_t *inputs)
 {
     const struct hf *state = request->state;
     const struct hf_task *task = state->task;
-    if (task == NULL || state->info == NULL ||
-        (engine_reads(state->info, task->kind) && (task->of & TASK(state->info->task)) != 0))
+    const bool has_labels = request->call.labels.count > 0;
+    const bool has_sentences = doc_member(inputs, "sentences") != NULL;
+    if (task == NULL || state->info == NULL)
         return ERR_OK;
-    return err_set(&request->err, ERR_UNUSABLE, "the model %s has another task than %s",
-                   state->model->name, task->name);
+    if (!engine_reads(state->info, task->kind) || (task->of & TASK(state->info->task)) == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "the model %s has another task than %s",
+                       state->model->name, task->name);
+    if (has_labels != (task->has == HAS_LABELS) && (has_labels || !state->info->is_zero_shot))
+        return err_set(&request->err, ERR_UNUSABLE, "candidate_labels: the task %s %s", task->name,
+                       has_labels ? "has none" : "needs them");
+    if (has_sentences != (task->has == HAS_SENTENCES))
+        return err_set(&request->err, ERR_UNUSABLE, "inputs.sentences: the task %s %s", task->name,
+                       has_sentences ? "has none" : "needs them, and source_sentence");
+    return ERR_OK;
 }
 
 /* Some clients put these beside `inputs`, others into `parameters`. */
@@ -394,13 +410,16 @@ static enum err_code read_json(struct request *request, const struct json_t *roo
     const struct json_t *parameters;
     if (texts_parameters(request, root, "$.parameters", of_parameters, &parameters))
         return request->err.code;
+    if (doc_check_members(doc_member(root, "options"), "$.options",
+                          "use_cache, wait_for_model, use_gpu, dont_load_model", &request->err))
+        return request->err.code = ERR_UNUSABLE;
     state->written.is_generation |= doc_member(root, "stream") != NULL;
     if (read_labels(request, parameters) || read_where_clients_do(request, root, parameters) ||
         written_read(request, parameters, &state->written) ||
         doc_get_bool(root, "$", "stream", &request->call.stream, &request->err))
         return request->err.code;
     choose_model(request, doc_member(root, "inputs"));
-    if (check_task(request) || read_function(request, parameters) ||
+    if (check_task(request, doc_member(root, "inputs")) || read_function(request, parameters) ||
         read_top(request, parameters) ||
         parts_read(request, parameters, state->model, &state->parts))
         return request->err.code;
@@ -460,7 +479,7 @@ static enum err_code parse(struct request *request)
     if (request->body == REQUEST_IMAGE) {
         request->call.refuses_cut = true;
         choose_model(request, NULL);
-        if (check_task(request))
+        if (check_task(request, NULL))
             return request->err.code;
         if (!texts_room(request, 1, "body"))
             request->call.items[0].source = (struct engine_source){
