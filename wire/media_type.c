@@ -104,6 +104,13 @@ static struct known_type find_type(struct span type)
     return (struct known_type){0};
 }
 
+/* A spreadsheet's table, which a server does not read: attnd-batch does. */
+static bool is_table(struct span type)
+{
+    return is_word(type, "text/csv") || is_word(type, "application/csv") ||
+           is_word(type, "text/tab-separated-values");
+}
+
 enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err)
 {
     *out = (struct media_type){.body = REQUEST_JSON, .charset = ""};
@@ -120,7 +127,9 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
                            ? "; convert another picture to " INPUT_FORMATS_OR
                        : is_word(type, "multipart/form-data")
                            ? "; send the file itself as the body (curl --data-binary @FILE)"
-                           : "");
+                       : is_table(type) ? "; send a table as lines, a JSON object for each row "
+                                          "(application/x-ndjson), or give it to attnd-batch --data"
+                                        : "");
     out->body = known.body;
     out->is_told = known.is_told;
     const bool has_letters = out->body == REQUEST_JSON || out->body == REQUEST_TEXT;

@@ -81,6 +81,13 @@ START_TEST(media_type_refuses_others_and_other_charsets)
             "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
             ", application/x-stdf, application/x-ndjson or text/plain; send the "
             "file itself as the body (curl --data-binary @FILE)");
+    const char *tables[] = {"text/csv", "Text/CSV; header=present", "application/csv",
+                            "text/tab-separated-values"};
+    for (unsigned i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        refuses(tables[i], "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
+                           ", application/x-stdf, application/x-ndjson or text/plain; send a table "
+                           "as lines, a JSON object for each row (application/x-ndjson), or give "
+                           "it to attnd-batch --data");
     refuses("text/plain; charset=latin1x", charsets);
     refuses("text/plain; charset=", charsets);
     refuses("text/plain; charset=\"utf-8", charsets);
