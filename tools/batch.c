@@ -19,7 +19,8 @@ static enum err_code open_all(void *target, struct err *err)
     if (batch_options_settle(options, err))
         return err->code;
     options->remote.stop = options->sources.stop = options->local.answers.stop = cli_main_stop();
-    if (sources_open(&options->sources, options->text_field, options->image_field, err))
+    if (sources_open(&options->sources, options->text_field, options->image_field,
+                     options->id_field, err))
         return err->code;
     for (unsigned i = 0; i < options->sources.count; i++)
         if (options->sources.items[i].files.notes != NULL)

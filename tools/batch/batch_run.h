@@ -91,7 +91,7 @@ struct batch_options {
     const char *model; /* a directory; with url the name of a served model, or NULL */
     struct sources sources;
     const char *out; /* NULL: standard output */
-    const char *format, *text_field, *image_field;
+    const char *format, *text_field, *image_field, *id_field;
     unsigned threads; /* 0: as many as there are cores */
     double rate;      /* 0: none */
     const char *explain;

@@ -64,11 +64,16 @@ static enum err_code copy_member(const struct json_t *object, const char *key, s
     return *out != NULL ? ERR_OK : err_no_memory(err, *len);
 }
 
-static enum err_code take_json_id(const struct json_t *object, struct arena *arena,
+static const char *id_field(const struct record_form *form)
+{
+    return form->id_field != NULL ? form->id_field : "id";
+}
+
+static enum err_code take_json_id(const struct json_t *object, const char *key, struct arena *arena,
                                   struct record_input *out, struct err *err)
 {
     static const double whole_max = 9007199254740992.0; /* 2^53: a double has all below */
-    const struct json_t *value = doc_member(object, "id");
+    const struct json_t *value = doc_member(object, key);
     double number;
     size_t len;
     if (value != NULL && doc_as_number(value, &number) && number == floor(number) &&
@@ -85,9 +90,9 @@ static enum err_code take_json_id(const struct json_t *object, struct arena *are
     if (value != NULL && doc_as_string(value) == NULL)
         return err_set(
             err, ERR_UNUSABLE,
-            "member 'id': expected a string or a number below 2^53; send a larger one as "
-            "a string");
-    return copy_member(object, "id", arena, &out->id, &len, err);
+            "member '%s': expected a string or a number below 2^53; send a larger one as a string",
+            key);
+    return copy_member(object, key, arena, &out->id, &len, err);
 }
 
 static enum err_code take_members(const struct record *record, const struct json_t *object,
@@ -97,7 +102,7 @@ static enum err_code take_members(const struct record *record, const struct json
     const struct record_form *form = record->form;
     const char *text, *image, *pair;
     size_t text_len = 0, image_len = 0, pair_len = 0;
-    if (take_json_id(object, arena, out, err) ||
+    if (take_json_id(object, id_field(form), arena, out, err) ||
         copy_member(object, form->text_field, arena, &text, &text_len, err) ||
         copy_member(object, form->image_field, arena, &image, &image_len, err) ||
         copy_member(object, "text_pair", arena, &pair, &pair_len, err))
@@ -107,8 +112,10 @@ static enum err_code take_members(const struct record *record, const struct json
     if (image != NULL && (text == NULL || is_image))
         return take_image(record, out, image, image_len, arena, err);
     if (text == NULL)
-        return err_set(err, ERR_UNUSABLE, "neither member '%s' nor '%s' is there", form->text_field,
-                       form->image_field);
+        return err_set(err, ERR_UNUSABLE,
+                       "neither member '%s' nor '%s' is there (--text-field and --image-field say "
+                       "which to take)",
+                       form->text_field, form->image_field);
     take_text(out, text, text_len);
     return pair != NULL ? take_pair(out, pair, pair_len, err) : ERR_OK;
 }
@@ -139,7 +146,7 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
                   {form->image_field, &form->image},
                   {"text_pair", &form->pair},
                   {"question", &form->question},
-                  {"id", &form->id}};
+                  {id_field(form), &form->id}};
     char names[200] = "";
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
         *wanted[w].column = RECORD_NO_COLUMN;
@@ -151,11 +158,18 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
             *wanted[w].column = (int)i;
         }
     }
-    if (form->text != RECORD_NO_COLUMN || form->image != RECORD_NO_COLUMN)
+    const bool has_input = form->text != RECORD_NO_COLUMN || form->image != RECORD_NO_COLUMN;
+    const bool has_id = form->id != RECORD_NO_COLUMN || strcmp(id_field(form), "id") == 0;
+    if (has_input && has_id)
         return ERR_OK;
     for (unsigned i = 0; i < csv->field_count; i++)
         if (!nearest_list(names, sizeof names, csv->fields[i].text))
             break;
+    if (has_input)
+        return err_set(
+            err, ERR_UNUSABLE,
+            "no column is named '%s'; the columns are: %s (--id-field says which to take)",
+            id_field(form), names);
     return err_set(err, ERR_UNUSABLE,
                    "no column is named '%s' or '%s'; the columns are: %s (--text-field and "
                    "--image-field say which to take)",

@@ -27,6 +27,7 @@ struct record_form {
     const char
         *path; /* path of the source; "-": standard input. Images are relative to its folder. */
     const char *text_field, *image_field; /* members of JSON; columns of CSV are numbers: */
+    const char *id_field; /* NULL: "id", which a CSV may lack; another one must be there */
     char separator;
     unsigned columns;
     int text, image, pair, question, id; /* RECORD_NO_COLUMN: there is none */
@@ -58,7 +59,7 @@ enum err_code record_parse(const struct record *record, bool is_image, bool asks
                            struct arena *arena, struct record_input *out, struct err *err);
 
 /* Reads the names of columns from the first record of a CSV source. ERR_UNUSABLE: neither a text
- * nor an image is among them. */
+ * nor an image is among them, or not the id that was named. */
 enum err_code record_read_header(struct record_form *form, const char *bytes, size_t len,
                                  struct err *err);
 

@@ -71,13 +71,14 @@ static enum err_code open_source(struct source *source, struct err *err)
 }
 
 enum err_code sources_open(struct sources *sources, const char *text_field, const char *image_field,
-                           struct err *err)
+                           const char *id_field, struct err *err)
 {
     for (unsigned i = 0; i < sources->count && err->code == ERR_OK; i++) {
         struct source *source = &sources->items[i];
         source->reader.stop = sources->stop;
         source->form.text_field = text_field;
         source->form.image_field = image_field;
+        source->form.id_field = id_field;
         open_source(source, err);
     }
     return err->code;

@@ -107,7 +107,7 @@ enum err_code sources_add(struct sources *sources, enum source_kind kind, const 
 /* Opens all and reads headers; the names are those of members or columns, and are borrowed.
  * ERR_UNUSABLE with the path of what cannot be read. */
 enum err_code sources_open(struct sources *sources, const char *text_field, const char *image_field,
-                           struct err *err);
+                           const char *id_field, struct err *err);
 /* The record's bytes last until the next call. Fails as record_reader_next. */
 enum err_code sources_next(struct sources *sources, struct record *out, bool *found,
                            struct err *err);

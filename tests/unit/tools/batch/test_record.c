@@ -112,6 +112,32 @@ START_TEST(record_finds_columns_and_keeps_ids)
 }
 END_TEST
 
+START_TEST(record_takes_the_id_from_the_member_or_column_that_is_named)
+{
+    struct record_form form = {.kind = RECORD_JSON,
+                               .path = "a.jsonl",
+                               .text_field = "text",
+                               .image_field = "image",
+                               .id_field = "case"};
+    ck_assert_int_eq(parse(&form, "{\"text\": \"a\", \"case\": 7, \"id\": \"x\"}", false), ERR_OK);
+    ck_assert(input.has_number && input.number == 7);
+    ck_assert_int_eq(parse(&form, "{\"text\": \"a\", \"id\": [1]}", false), ERR_OK);
+    ck_assert(input.id == NULL && !input.has_number);
+    ck_assert_int_eq(parse(&form, "{\"text\": \"a\", \"case\": [1]}", false), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "member 'case': expected a string or a number"));
+    form.kind = RECORD_CSV;
+    err = (struct err){0};
+    ck_assert_int_eq(record_read_header(&form, "id,case,text", 12, &err), ERR_OK);
+    ck_assert_int_eq(parse(&form, "1,C2,a", false), ERR_OK);
+    ck_assert_str_eq(input.id, "C2");
+    err = (struct err){0};
+    ck_assert_int_eq(record_read_header(&form, "id,text", 7, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "no column is named 'case'; the columns are: id, text (--id-field "
+                               "says which to take)");
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(record_names_the_columns_that_there_are)
 {
     struct record_form form = {.text_field = "text", .image_field = "image"};
@@ -139,5 +165,6 @@ END_TEST
 SUITE("record", record_takes_a_line_as_it_is, record_reads_members_of_json,
       record_tells_of_a_line_in_another_charset,
       record_takes_of_text_and_image_what_the_model_reads, record_says_what_is_wrong_with_json,
-      record_finds_columns_and_keeps_ids, record_names_the_columns_that_there_are,
-      record_that_was_too_long_is_an_error)
+      record_finds_columns_and_keeps_ids,
+      record_takes_the_id_from_the_member_or_column_that_is_named,
+      record_names_the_columns_that_there_are, record_that_was_too_long_is_an_error)
