@@ -33,7 +33,7 @@
     X(dtype, "--dtype")                                                                            \
     X(top_k, "--top-k")                                                                            \
     X(explain, "--explain")                                                                        \
-    X(fields, "--text-field or --image-field")                                                     \
+    X(fields, "--text-field, --image-field or --id-field")                                         \
     X(asked, "what is asked beside the inputs")                                                    \
     X(url, "--url")
 
