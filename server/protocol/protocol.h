@@ -56,7 +56,7 @@ extern const struct protocol protocol_native;
 extern const struct protocol protocol_similar;
 /* OpenAI's: POST /v1/embeddings. */
 extern const struct protocol protocol_openai;
-/* Rerankers as clients of Cohere and Jina ask them, POST /v1/rerank, and as those of
+/* Rerankers as clients of Cohere and Jina ask them, POST /v1/rerank and /v2/rerank, and as those of
  * text-embeddings-inference do, POST /rerank. */
 extern const struct protocol protocol_rerank, protocol_tei_rerank;
 /* text-embeddings-inference's: POST /embed, POST /similarity, and POST /predict where the body is

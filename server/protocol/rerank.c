@@ -1,5 +1,6 @@
 /* rerank.c - documents by how well they fit a query: POST /v1/rerank, as clients of Cohere and Jina
- * send it, and POST /rerank, as those of text-embeddings-inference do.
+ * send it (Cohere's second client sends it to /v2/rerank), and POST /rerank, as those of
+ * text-embeddings-inference do.
  *
  *     {"model": "r", "query": "...", "documents": ["..."], "top_n": 3,
  *      "return_documents": false}

@@ -402,10 +402,10 @@ def run_openai(native, url):
 def run_cohere(native, url):
     import cohere
     tally = Tally("cohere", importlib.metadata.version("cohere"))
-    client = cohere.Client("none", base_url=url)
-    for query in TEXTS[:3]:
-        found = client.rerank(model="ranks", query=query, documents=TEXTS)
-        tally.expect([[one.index, one.relevance_score] for one in found.results], native.rank(query, TEXTS), "rerank")
+    for client in cohere.Client("none", base_url=url), cohere.ClientV2("none", base_url=url):
+        for query in TEXTS[:3]:
+            found = client.rerank(model="ranks", query=query, documents=TEXTS)
+            tally.expect([[one.index, one.relevance_score] for one in found.results], native.rank(query, TEXTS), "rerank")
     return tally
 
 

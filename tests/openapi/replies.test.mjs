@@ -169,6 +169,7 @@ test('ranks', async () => {
         model: 'ranks', top_n: 1, return_documents: true });
     assert.equal(results.length, 1);
     await rank('/v1/rerank', { query: '', documents: ['a'] });
+    await rank('/v2/rerank', { query: 'scan', documents: ['a'] });
     await rank('/v1/rerank', { query: 'a', documents: ['a'], model: 'none' }, 404);
     await rank('/v1/rerank', { query: 'a', documents: ['a', 'b', 'c', 'd'] }, 413);
     await rank('/v1/rerank', { query: 'a', documents: ['a'], model: 'testlog-bert' }, 422);

@@ -281,6 +281,7 @@ static bool is_prediction(const char *pattern)
     static const char *const patterns[] = {"/predict",
                                            "/v1/embeddings",
                                            "/v1/rerank",
+                                           "/v2/rerank",
                                            "/rerank",
                                            "/embed",
                                            "/embed_all",

@@ -118,6 +118,11 @@ START_TEST(rerank_answers_the_best_ones_and_keeps_the_order_of_equal_ones)
     ck_assert_uint_eq(reply_count(&reply, "results"), 2);
     ck_assert_ptr_null(contract_at(reply.json, "results.0.document"));
     reply_free(&reply);
+    reply = ask("/v2/rerank", json_pack("{s:s,s:s,s:[s,s],s:i}", "model", "ranks", "query", "scan",
+                                        "documents", "chain", "chain", "top_n", 1));
+    reply_expect_status(&reply, 200);
+    ck_assert_uint_eq(reply_count(&reply, "results"), 1);
+    reply_free(&reply);
     reply = ask("/rerank",
                 json_pack("{s:s,s:[s,s,s]}", "query", "scan", "texts", "chain", "chain", "chain"));
     for (size_t i = 0; i < 3; i++) {
