@@ -46,7 +46,7 @@ struct index_tool {
     const struct dataset *dataset; /* the one at hand */
     const char *data_name;
     struct screen_counter counter;
-    size_t done, unusable;
+    size_t done, unusable, truncated;
 
     /* search */
     struct index *index;
@@ -336,6 +336,7 @@ static enum err_code build_of(struct index_tool *tool, struct dataset *datasets,
     const struct vector_run run = {.model = tool->model,
                                    .prompt_name = tool->prompt_name,
                                    .take = take_vector,
+                                   .truncated = &tool->truncated,
                                    .context = tool};
     char name[NAME_MAX + 1];
     size_t rows = 0, bytes;
@@ -369,6 +370,11 @@ static enum err_code build_of(struct index_tool *tool, struct dataset *datasets,
     if (tool->unusable > 0)
         printf("; %zu inputs left out", tool->unusable);
     putchar('\n');
+    if (tool->truncated > 0)
+        fprintf(stderr,
+                "attnd-index: note: %zu of %zu texts are longer than the %u tokens that the model "
+                "reads: their beginning is compared\n",
+                tool->truncated, rows, tool->info->tokens_max);
     return ERR_OK;
 }
 
@@ -430,7 +436,8 @@ static enum err_code search_one(struct index_tool *tool, const struct listed_inp
             (struct answer_neighbour){record.id, record.label, record.source, found.hits[i].score};
     }
     if (tool->json) {
-        struct json_t *object = answer_similar(&(struct answer_neighbours){items, found.count});
+        struct json_t *object =
+            answer_similar(&(struct answer_neighbours){items, found.count}, result.truncated);
         bool ok = object != NULL &&
                   (source->file == NULL || answer_add_origin(object, source->file, source->line)) &&
                   answer_print(object, stdout);
@@ -438,7 +445,9 @@ static enum err_code search_one(struct index_tool *tool, const struct listed_inp
         return ok ? ERR_OK : err_set(err, ERR_IO, "the answer cannot be printed");
     }
     printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
-    printf(source->line > 0 ? ":%u\n" : "\n", source->line);
+    if (source->line > 0)
+        printf(":%u", source->line);
+    puts(result.truncated ? "  (longer than the model reads: searched for by its beginning)" : "");
     for (unsigned i = 0; i < found.count; i++) {
         char last[NAME_MAX + 1];
         file_last_part(items[i].source, last);

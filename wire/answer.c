@@ -584,9 +584,11 @@ static json_t *neighbours_of(const struct answer_neighbours *neighbours)
     return built(&array);
 }
 
-struct json_t *answer_similar(const struct answer_neighbours *neighbours)
+struct json_t *answer_similar(const struct answer_neighbours *neighbours, bool truncated)
 {
     struct builder reply = build();
+    if (truncated)
+        add(&reply, "truncated", json_true());
     add(&reply, "neighbours", neighbours_of(neighbours));
     return built(&reply);
 }

@@ -39,9 +39,10 @@ struct answer {
     const struct engine_input *input; /* embedding: its parts have rows of the result */
 };
 
-/* {"neighbours": [{"id", "label", "score", "source"}]}. A new reference; NULL if there is no
- * memory, or a string is not UTF-8. */
-struct json_t *answer_similar(const struct answer_neighbours *neighbours);
+/* {"truncated", "neighbours": [{"id", "label", "score", "source"}]}; the first if the end of the
+ * text was not searched for. A new reference; NULL if there is no memory, or a string is not
+ * UTF-8. */
+struct json_t *answer_similar(const struct answer_neighbours *neighbours, bool truncated);
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression "value"
  * in place of label, score and predictions, of one with several numbers "values": {NAME: VALUE},

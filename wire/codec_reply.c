@@ -31,8 +31,10 @@ static json_t *milliseconds(double ms)
 
 static json_t *answer_json(const struct predict_call *call, const struct codec_row *row)
 {
-    return call->wish == WISH_SIMILAR ? answer_similar(&row->answer->neighbours)
-                                      : answer_prediction(row->answer, call->top_k);
+    const struct answer *answer = row->answer;
+    return call->wish == WISH_SIMILAR
+               ? answer_similar(&answer->neighbours, answer->result.truncated)
+               : answer_prediction(answer, call->top_k);
 }
 
 /* One of several: a row that failed becomes a problem and does not affect the others. */

@@ -65,6 +65,8 @@ static enum err_code run_batch(struct chunk *chunk, unsigned *at, struct err *er
     }
     if (rows > 0)
         engine_run(chunk->session, inputs, rows, results);
+    for (unsigned i = 0; i < rows; i++)
+        *run->truncated += results[i]->truncated;
     for (unsigned i = begin; i < *at && err->code == ERR_OK; i++) {
         const struct err *cause = &chunk->errs[i];
         if (err_is_of_system(cause->code))

@@ -21,6 +21,7 @@ struct vector_run {
     enum err_code (*take)(void *context, size_t item, const float *vector, const struct err *cause,
                           struct err *err);
     void *context;
+    size_t *truncated; /* counts the texts of which not all was read */
 };
 
 /* ERR_NO_MEMORY and ERR_IO while an item is read are not the item's fault, and end the run. */

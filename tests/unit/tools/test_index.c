@@ -62,6 +62,32 @@ START_TEST(index_finds_a_text_again)
 }
 END_TEST
 
+START_TEST(index_says_that_texts_are_longer_than_the_model_reads)
+{
+    struct fixture f;
+    char text[4096] = "{\"text\": \"", query[3001];
+    open_fixture(&f);
+    for (unsigned i = 0; i + 1 < sizeof query; i++)
+        query[i] = "die "[i % 4];
+    query[sizeof query - 1] = '\0';
+    strcat(strcat(text, query), "\"}\n{\"text\": \"a ring\"}\n");
+    tempdir_write(&f.dir, "cases.jsonl", text, strlen(text));
+    outcome_expect(RUN("build", "--model", EMBEDDING, "--data", f.data, "--out", f.index), 0,
+                   "2 vectors of 48", "note: 1 of 2 texts are longer than the ");
+    struct json_t *found = outcome_json(
+        RUN("search", "--index", f.index, "--model", EMBEDDING, "--text", query, "--json"));
+    ck_assert_str_eq(doc_type_name(doc_member(found, "truncated")), "a boolean");
+    doc_free(found);
+    found = outcome_json(
+        RUN("search", "--index", f.index, "--model", EMBEDDING, "--text", "a ring", "--json"));
+    ck_assert_ptr_null(doc_member(found, "truncated"));
+    doc_free(found);
+    outcome_expect(RUN("search", "--index", f.index, "--model", EMBEDDING, "--text", query), 0,
+                   "text  (longer than the model reads: searched for by its beginning)\n", "");
+    tempdir_close(&f.dir);
+}
+END_TEST
+
 START_TEST(index_takes_the_labels_of_several)
 {
     static const char list[] = "{\"text\": \"a ring and a scratch\", \"labels\": [\"Ring\", "
@@ -200,7 +226,8 @@ START_TEST(index_refuses_wrong_use)
 }
 END_TEST
 
-SUITE("index", index_finds_a_text_again, index_takes_the_labels_of_several, index_is_of_one_model,
+SUITE("index", index_finds_a_text_again, index_says_that_texts_are_longer_than_the_model_reads,
+      index_takes_the_labels_of_several, index_is_of_one_model,
       index_keeps_the_beginning_of_vectors, index_names_inputs_that_cannot_be_used,
       index_names_the_length_of_an_id_that_is_too_long, index_keeps_its_data, index_holds_pictures,
       index_refuses_wrong_use)

@@ -109,9 +109,19 @@ START_TEST(similar_tells_the_nearest_inputs)
     ck_assert_double_ge(reply_number(&reply, "timing_ms.similar"), 0);
     ck_assert(reply_number(&reply, "neighbours.1.score") <
               reply_number(&reply, "neighbours.0.score"));
+    ck_assert_ptr_null(contract_at(reply.json, "truncated"));
     reply_free(&reply);
     expect_nearest(&bench, "{\"text\": \"scan chain 3 FAIL\", \"k\": 1, \"model\": \"classes\"}",
                    "die-7");
+    char words[4000];
+    for (unsigned i = 0; i < sizeof words; i++)
+        words[i] = "die "[i % 4];
+    char *long_one = contract_format("{\"text\": \"%.*s\"}", (int)sizeof words, words);
+    reply = ask(&bench, "/similar", long_one);
+    reply_expect_status(&reply, 200);
+    ck_assert(json_is_true(contract_at(reply.json, "truncated")));
+    reply_free(&reply);
+    free(long_one);
     char *picture = contract_file_base64(PICTURE);
     char *body = contract_format("{\"image\": \"%s\", \"k\": 1}", picture);
     expect_nearest(&bench, body, "defects_11536.png");
