@@ -1,9 +1,12 @@
 #include "engine/base/doc.h"
+#include "engine/base/nearest.h"
 #include "learn/data/dataset_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MEMBERS_BYTES = 200 };
 
 /* A line may hold anything beside our members, and what Python writes for a number that is none. */
 static const struct doc_limits line_limits = {
@@ -23,6 +26,28 @@ static enum err_code keep(struct dataset *dataset, const char *text, size_t len,
     return *out != NULL ? ERR_OK : err_no_memory(err, len);
 }
 
+static enum err_code list_member(void *context, const char *key, const struct json_t *value,
+                                 struct err *err)
+{
+    (void)value;
+    (void)err;
+    return nearest_list(context, MEMBERS_BYTES, key) ? ERR_OK
+                                                     : ERR_TOO_LARGE; /* the list is full */
+}
+
+/* Names the members that are there, as many as fit: a list is a person's text, and is shown as it
+ * is. */
+static enum err_code is_missing(const struct json_t *object, const char *key, struct err *err)
+{
+    char names[MEMBERS_BYTES] = "";
+    struct err full = {0};
+    doc_each_member(object, list_member, names, &full);
+    return err_set(err, ERR_UNUSABLE,
+                   "member '%s' is missing; the members are: %s (--text-field, --image-field and "
+                   "--label-field say which to take)",
+                   key, names);
+}
+
 /* A member that must be a string, copied: the tree is freed after its line. */
 static enum err_code take(struct dataset *dataset, const struct json_t *object, const char *key,
                           const char **out, size_t *len, struct err *err)
@@ -30,7 +55,7 @@ static enum err_code take(struct dataset *dataset, const struct json_t *object, 
     const struct json_t *value = doc_member(object, key);
     const char *text = doc_text(value, len);
     if (value == NULL)
-        return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
+        return is_missing(object, key, err);
     return text != NULL ? keep(dataset, text, *len, out, len, err) : wrong_type(key, value, err);
 }
 
@@ -105,7 +130,7 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
         (strcmp(doc_type_name(value), "an array") == 0 || doc_has_null(object, key)))
         return join_labels(dataset, value, key, options, record, err);
     if (value == NULL)
-        return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
+        return is_missing(object, key, err);
     if ((text = label_text(value, options->labels_numbers, digits, &len)) == NULL)
         return wrong_type(key, value, err);
     if (len == 0 && options->labels_optional)

@@ -204,15 +204,20 @@ START_TEST(dataset_takes_inputs_with_several_labels_or_no_label)
 }
 END_TEST
 
+#define FIELDS " (--text-field, --image-field and --label-field say which to take)"
+
 START_TEST(dataset_names_the_line_of_a_bad_jsonl_record)
 {
     static const struct {
         const char *line, *text;
         enum err_code code;
     } cases[] = {
-        {"{\"text\": \"a\"}", "member 'label' is missing", ERR_UNUSABLE},
-        {"{\"label\": \"a\"}", "member 'text' is missing", ERR_UNUSABLE},
-        {"{\"text\": null, \"label\": \"a\"}", "member 'text' is missing", ERR_UNUSABLE},
+        {"{\"text\": \"a\"}", "member 'label' is missing; the members are: text" FIELDS,
+         ERR_UNUSABLE},
+        {"{\"cause\": \"a\", \"log\": 7}",
+         "member 'text' is missing; the members are: cause, log" FIELDS, ERR_UNUSABLE},
+        {"{\"text\": null, \"label\": \"a\"}",
+         "member 'text' is missing; the members are: text, label" FIELDS, ERR_UNUSABLE},
         {"{\"text\": 7, \"label\": \"a\"}", "member 'text': expected a string, found a number",
          ERR_UNUSABLE},
         {"{\"text\": \"a\", \"label\": true}", "member 'label': expected a string, found a boolean",
