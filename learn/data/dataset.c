@@ -156,7 +156,7 @@ static enum err_code choose_reader(reader *out, const char *path,
         return err_set(
             err, ERR_UNUSABLE,
             "spans are read of a list of objects, a file .jsonl or .ndjson (or these .gz)");
-    if (*out == NULL && options->labels_optional)
+    if (*out == NULL && options->labels_optional && options->kind != ENGINE_IMAGE)
         return err_set(err, ERR_UNUSABLE,
                        "a data set is a file .jsonl, .ndjson, .csv, .txt or .log (or these .gz)");
     if (*out == NULL)

@@ -14,6 +14,8 @@
 static const struct dataset_options texts = {.kind = ENGINE_TEXT};
 static const struct dataset_options images = {.kind = ENGINE_IMAGE};
 static const struct dataset_options unlabelled = {.kind = ENGINE_TEXT, .labels_optional = true};
+static const struct dataset_options unlabelled_images = {.kind = ENGINE_IMAGE,
+                                                         .labels_optional = true};
 static const struct dataset_options lines = {
     .kind = ENGINE_TEXT, .labels_optional = true, .line_documents = true};
 
@@ -124,6 +126,10 @@ START_TEST(dataset_refuses_a_file_that_holds_no_records_of_its_kind)
         {"a.txt", "a", &texts, 0, 0, ERR_UNUSABLE,
          "a plain text has no labels; .jsonl, .ndjson and .csv files have"},
         {"a.log", "a", &images, 0, 0, ERR_UNUSABLE, "a plain text, but images are wanted"},
+        {"a.stdf", "a", &unlabelled_images, 0, 0, ERR_UNUSABLE,
+         "a data set is a file .jsonl, .ndjson or .csv (or these .gz), or a folder with a folder "
+         "of "
+         "images for each class"},
         {"a.dat", "a", &unlabelled, 0, 0, ERR_UNUSABLE,
          "a data set is a file .jsonl, .ndjson, .csv, .txt or .log (or these .gz)"},
     };
