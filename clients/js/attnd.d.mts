@@ -40,6 +40,7 @@ export interface Result {
     [member: string]: unknown;
 }
 export interface Answer extends Result { id: string; timing_ms: Record<string, number> }
+export interface Neighbour { id: string; label: string | null; score: number; source: string | null }
 export interface Ranked { index: number; score: number }
 export interface Model {
     name: string; version: string; kind: 'text' | 'image'; task: string; default: boolean;
@@ -80,6 +81,9 @@ export class Client {
     /** The best first. */
     rerank(query: string, documents: Iterable<string>, options?: { model?: string; topN?: number }):
         Promise<Ranked[]>;
+    /** The k (5) nearest past cases of the model's index, the nearest first. */
+    similar(given: Input, options?: { k?: number; model?: string; prompt_name?: string; long_text?: string }):
+        Promise<Neighbour[]>;
     /** The right label, or, with undefined in its place, the right text as `output`. */
     feedback(id: string, label: string | undefined, more?: { output?: string; index?: number;
         source?: string; new?: boolean }):

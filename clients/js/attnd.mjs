@@ -195,6 +195,10 @@ export class Client {
         return ranked.sort((a, b) => b.score - a.score || a.index - b.index).slice(0, topN);
     }
 
+    async similar(given, options = {}) {
+        return (await this.#post('/similar', { ...await inputOf(given), ...options })).neighbours;
+    }
+
     async predictLot(bytes, options = {}) {
         const reply = await this.#ask(`/predict${queryOf(options)}`, { method: 'POST', body: bytes,
             headers: { 'Content-Type': 'application/x-stdf' } });

@@ -185,9 +185,18 @@ class Place:
         self.pair = rng.random() < 0.55             # coordinates without names
         self.xy = [lead(k) for k in "xy"]
         self.shown = rng.random() < 0.75
-        self.bins = rng.sample(("hard_bin", "soft_bin"), rng.choice((1, 2, 2)))
-        self.lead = {k: lead(k) for k in self.bins}
+        self.bins = self.draw_bins(rng)
+        strange = rng.choice((0.05, 0.05, 0.5))
+        self.lead = {k: lead(k, strange) for k in self.bins}
+        if len(self.bins) == 2 and rng.random() < 0.15:     # both behind one name
+            self.lead = {self.bins[0]: spelling.key(rng, "bins", 0.1) + rng.choice(JOINTS), self.bins[1]: ""}
         self.bin_gap = rng.choice((" ", " ", "  ", ",", ", ", "; ", "/", " | "))
+
+    def draw_bins(self, rng):
+        """One of both, or both, most often the hard one first as in STDF's record of a part."""
+        if rng.random() < 0.3:
+            return [rng.choice(("hard_bin", "soft_bin"))]
+        return ["hard_bin", "soft_bin"] if rng.random() < 0.85 else ["soft_bin", "hard_bin"]
 
     def where(self, die):
         if not self.shown:
@@ -263,6 +272,7 @@ class Wide(Style):
             if rng.random() < 0.12 else ""
         self.seconds = rng.randint(100, 80000)
         self.extra = {k: self.draw_extra(rng) for k in ("extra1", "extra2")}
+        self.section = self.draw_section(rng) if rng.random() < 0.2 else None
 
     def draw_order(self, rng):
         """Fields from left to right, with up to two that have no label."""
@@ -286,12 +296,22 @@ class Wide(Style):
 
     def draw_extra(self, rng):
         """A field that has no label: a constant word, a hexadecimal code, a time of day, a counter with its name."""
-        kind = rng.choice(("word", "hex", "time", "named", "flag"))
+        kind = rng.choice(("word", "hex", "time", "named", "flag", "forced"))
         constant = spelling.allowed(rng, lambda r: rng.choice(spelling.CASES)(spelling.letters(r, 1, 6)))
         lead = spelling.letters(rng, 2, 5) + rng.choice(("=", ":", "#"))
+        forced = spelling.key(rng, "forced", 0.1) + rng.choice(("=", ":", " ", " = ")) + "{:.4g}" + rng.choice(
+            ("V", "V", " V", "mA", "MHz", "ns", ""))
         return {"word": lambda: constant, "hex": lambda: f"0x{rng.randrange(1 << 16):04x}",
                 "time": lambda: f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}:{rng.randint(0, 59):02d}",
-                "named": lambda: f"{lead}{rng.randint(0, 500)}", "flag": lambda: rng.choice(MARKS)}[kind]
+                "named": lambda: f"{lead}{rng.randint(0, 500)}", "flag": lambda: rng.choice(MARKS),
+                "forced": lambda: forced.format(rng.choice((0, 0.5, 0.9, 1, 1.08, 1.2, 1.62, 1.8, 2.5, 3.3, 5, 10, 25,
+                                                            100)))}[kind]
+
+    def draw_section(self, rng):
+        """The line before the tests of a section: a few words between signs."""
+        start, end = rng.choice((("", ""), ("--- ", " ---"), ("* ", ""), ("[", "]"), ("== ", " =="), ("# ", ""),
+                                 ("", ":"), ("section ", ""), ("> ", ""), ("{", "}")))
+        return lambda: start + " ".join(spelling.allowed(rng, spelling.word) for _ in range(rng.randint(1, 3))) + end
 
     # ---- fields -----------------------------------------------------------------------------------------------
 
@@ -341,7 +361,8 @@ class Wide(Style):
 
     def row(self, row):
         fields, below = self.fields(row)
-        return self.done(self.lines(fields) + below)
+        section = [self.section()] if self.section and self.rng.random() < 0.15 else []
+        return self.done(section + self.lines(fields) + below)
 
     def end(self, dies, bins):
         if "bins" not in self.tail and self.rng.random() < 0.5:
@@ -386,7 +407,8 @@ class Joined(Wide):
         share = rng.choice(self.named)
         slots = self.order + ["detail"]
         self.around = {k: self.draw_around(rng, k, share) for k in slots}
-        self.special = {}
+        self.special = {("name", "pin"): rng.choice(("@", ":", "/", "|", "->", " @ ", " / ", " : "))} \
+            if rng.random() < 0.1 else {}       # a pin that a sign joins to its test
         for left, right in zip(self.order, self.order[1:]):
             if rng.random() < 0.2 and "name" not in (left, right):
                 near = left in NEAR and right in NEAR and not self.around[right][0]

@@ -1,22 +1,33 @@
 /* The module clients/js: its methods against a server, its retries against replies that a test
  * gives. */
 import { strict as assert } from 'node:assert';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 import { AttndError, Client } from '../../clients/js/attnd.mjs';
-import { ROOT, startServer } from '../support/server.mjs';
+import { BUILD, ROOT, startServer } from '../support/server.mjs';
 
 const PNG = readFileSync(`${ROOT}tests/data/examples/wafer_map.png`);
 
-let server, attnd;
+let server, attnd, past;
 
 before(async () => {
+    past = mkdtempSync(`${tmpdir()}/attnd-js-`);
+    writeFileSync(`${past}/past.jsonl`, ['leakage at pin 3', 'scan chain 7 is broken'].map((text, i) =>
+        `${JSON.stringify({ id: `case${i}`, text, label: 'seen' })}\n`).join(''));
+    execFileSync(`${ROOT}${BUILD}/attnd-index`, ['build', '--model', `${ROOT}tests/data/embedding/st-bert-0`,
+        '--data', `${past}/past.jsonl`, '--out', `${past}/past.index`], { stdio: 'ignore' });
     server = await startServer(['--model', 'text=tests/data/golden/bert-3', '--model',
-        'wafer=models/wafer-vit', '--model', 'vectors=tests/data/embedding/st-bert-0', '--model',
+        'wafer=models/wafer-vit', '--model',
+        `vectors=tests/data/embedding/st-bert-0,index=${past}/past.index`, '--model',
         'ranks=tests/data/rerank/rerank-bert-0', '--inputs-max', '4']);
     attnd = new Client(server.url);
 });
-after(() => server?.stop());
+after(async () => {
+    await server?.stop();
+    rmSync(past, { recursive: true });
+});
 
 async function all(lines) {
     const list = [];
@@ -46,6 +57,12 @@ test('lists are cut to what the server takes', async () => {
     const ranked = await attnd.rerank('leakage', texts, { topN: 5 });
     assert.equal(ranked.length, 5);
     assert.ok(ranked.every(({ score }, i) => i === 0 || score <= ranked[i - 1].score));
+});
+
+test('past cases, the nearest first', async () => {
+    const found = await attnd.similar('scan chain 7 is broken', { k: 2, model: 'vectors' });
+    assert.deepEqual(found.map(({ id, label }) => [id, label]), [['case1', 'seen'], ['case0', 'seen']]);
+    assert.equal((await attnd.similar({ text: 'pin 3' }, { k: 1, model: 'vectors' })).length, 1);
 });
 
 test('lines in their order', async () => {

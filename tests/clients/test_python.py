@@ -6,6 +6,7 @@ what the test wants, and its methods against a server on loopback.
 A virtual environment in BUILD gets the wheel and its one dependency; this file then runs itself there."""
 
 import asyncio
+import json
 import os
 import pathlib
 import re
@@ -19,6 +20,7 @@ BUILD = ROOT / os.environ.get("BUILD", "build")
 PLACE = BUILD / "clients-python"
 PYTHON = PLACE / "venv/bin/python"
 IMAGE = ROOT / "tests/data/examples/wafer_map.png"
+PAST = PLACE / "past.index"
 
 
 def make():
@@ -38,6 +40,10 @@ def make():
     run(PYTHON, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", wheel)
     run(PYTHON, "-m", "pip", "install", "-q", wheel)
     run(PYTHON, "-m", "mypy", "--strict", "-p", "attnd_client")
+    cases = PLACE / "past.jsonl"
+    cases.write_text("".join(json.dumps({"id": f"case{i}", "text": text, "label": "seen"}) + "\n"
+                             for i, text in enumerate(("leakage at pin 3", "scan chain 7 is broken"))))
+    run(BUILD / "attnd-index", "build", "--model", "tests/data/embedding/st-bert-0", "--data", cases, "--out", PAST)
 
 
 if __name__ == "__main__" and "--installed" not in sys.argv:
@@ -55,7 +61,7 @@ class Server:
     def __init__(self, *options):
         self.process = subprocess.Popen(
             [BUILD / "attnd", "--listen", "127.0.0.1:0", "--model", "text=tests/data/golden/bert-3", "--model",
-             "wafer=models/wafer-vit", "--model", "vectors=tests/data/embedding/st-bert-0", "--model",
+             "wafer=models/wafer-vit", "--model", f"vectors=tests/data/embedding/st-bert-0,index={PAST}", "--model",
              "ranks=tests/data/rerank/rerank-bert-0", "--model", "pins=tests/data/tags/ner-bert-0", "--model",
              "qa=tests/data/answers/qa-bert-0", "--inputs-max", "4", *options],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -124,6 +130,11 @@ class Methods(unittest.TestCase):
         ranked = self.both(lambda attnd: attnd.rerank("leakage", texts, top_n=5))
         self.assertEqual(len(ranked), 5)
         self.assertEqual(ranked, sorted(ranked, key=lambda row: -row["score"]))
+
+    def test_past_cases_the_nearest_first(self):
+        found = self.both(lambda attnd: attnd.similar("scan chain 7 is broken", k=2, model="vectors"))
+        self.assertEqual([(one["id"], one["label"]) for one in found], [("case1", "seen"), ("case0", "seen")])
+        self.assertEqual(len(self.both(lambda attnd: attnd.similar({"text": "pin 3"}, k=1, model="vectors"))), 1)
 
     def test_lines_are_answered_in_order_each_in_its_place(self):
         given = [{"text": f"pin {i}", "id": f"x{i}"} for i in range(100)] + [""]

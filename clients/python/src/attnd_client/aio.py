@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Iterable, List, Optional, 
 import httpx
 
 from . import flows
-from .types import Answer, Feedback, Input, Model, Options, Ranked, Result
+from .types import Answer, Feedback, Input, Model, Neighbour, Options, Ranked, Result
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -117,6 +117,12 @@ class AsyncClient:
                top_n: Optional[int] = None) -> List[Ranked]:
         """Documents by how well they fit the query, the best first."""
         return await self._run(flows.rerank(self._retry, query, documents, top_n, flows.named(model=model)))
+
+    async def similar(self, given: Input, *, k: int = 5, model: Optional[str] = None,
+                      prompt_name: Optional[str] = None, long_text: Optional[str] = None) -> List[Neighbour]:
+        """The k nearest past cases of the model's index, the nearest first."""
+        return await self._run(flows.similar(self._retry, given, flows.named(
+            k=k, model=model, prompt_name=prompt_name, long_text=long_text)))
 
     async def feedback(self, id: str, label: Optional[str] = None, *, output: Optional[str] = None,
                  index: Optional[int] = None, source: Optional[str] = None, new: Optional[bool] = None) -> Feedback:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Iterable, List, Optional, Seque
 import httpx
 
 from . import flows
-from .types import Answer, Feedback, Input, Model, Options, Ranked, Result
+from .types import Answer, Feedback, Input, Model, Neighbour, Options, Ranked, Result
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -110,6 +110,12 @@ class Client:
                top_n: Optional[int] = None) -> List[Ranked]:
         """Documents by how well they fit the query, the best first."""
         return self._run(flows.rerank(self._retry, query, documents, top_n, flows.named(model=model)))
+
+    def similar(self, given: Input, *, k: int = 5, model: Optional[str] = None,
+                prompt_name: Optional[str] = None, long_text: Optional[str] = None) -> List[Neighbour]:
+        """The k nearest past cases of the model's index, the nearest first."""
+        return self._run(flows.similar(self._retry, given, flows.named(
+            k=k, model=model, prompt_name=prompt_name, long_text=long_text)))
 
     def feedback(self, id: str, label: Optional[str] = None, *, output: Optional[str] = None,
                  index: Optional[int] = None, source: Optional[str] = None, new: Optional[bool] = None) -> Feedback:

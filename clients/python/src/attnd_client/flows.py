@@ -12,7 +12,7 @@ from typing import Any, Dict, Generator, Iterable, List, Mapping, Optional, Tupl
 import httpx
 
 from .errors import error_of
-from .types import Answer, Input, Model, Ranked, Result
+from .types import Answer, Input, Model, Neighbour, Ranked, Result
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, T]
@@ -208,6 +208,12 @@ def rerank(retry: Retry, query: str, documents: Iterable[str], top_n: Optional[i
         first += len(piece)
     ranked.sort(key=lambda row: (-row["score"], row["index"]))
     return ranked[:top_n]
+
+
+def similar(retry: Retry, given: Input, options: Mapping[str, Any]) -> Flow[List[Neighbour]]:
+    reply = yield from ask(retry, post("/similar", {**input_of(given), **options}))
+    found: List[Neighbour] = reply.json()["neighbours"]
+    return found
 
 
 def feedback(retry: Retry, body: Mapping[str, Any]) -> Flow[List[Any]]:

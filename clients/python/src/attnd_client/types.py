@@ -96,6 +96,15 @@ class Answer(Result, total=False):
     timing_ms: Mapping[str, float]
 
 
+class Neighbour(TypedDict):
+    """A past case of an index: the higher its score, the nearer; label and source are None if they are not known."""
+
+    id: str
+    label: Optional[str]
+    score: float
+    source: Optional[str]
+
+
 class Ranked(TypedDict):
     """A document's index and how well it fits the query."""
 
