@@ -40,6 +40,10 @@ enum err_code codec_check_unknown(const char *path, const char *key, const char 
                    {"top_p", sampling},      {"typical_p", sampling},
                    {"seed", sampling},       {"force_words_ids", forcing},
                    {"force_words", forcing}, {"constraints", forcing}};
+    static const struct {
+        const char *elsewhere, *here; /* another route's or server's name of a number of answers */
+    } called[] = {{"k", "similar"}, {"top_k", "k"},     {"similar", "k"},
+                  {"top_n", "k"},   {"top_n", "top_k"}, {"limit", "k"}};
     static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const size_t len = strspn(key, shown);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -49,6 +53,9 @@ enum err_code codec_check_unknown(const char *path, const char *key, const char 
     if (key[len] != '\0' || len == 0 || len > SHOWN_NAME_BYTES)
         return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
     const char *nearest = nearest_name(key, known->list, known->count);
+    for (size_t i = 0; nearest == NULL && i < sizeof called / sizeof *called; i++)
+        if (strcmp(key, called[i].elsewhere) == 0 && codec_check_listed(called[i].here, known))
+            nearest = called[i].here;
     if (nearest != NULL)
         return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s; did you mean \"%s\"?", path,
                        joint(path), key, what, nearest);

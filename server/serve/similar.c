@@ -22,9 +22,9 @@ enum err_code similar_find(const struct request *request, struct row *row)
     if (row->index != NULL || row->in_review)
         return ERR_OK;
     return err_set(&row->err, ERR_UNUSABLE,
-                   "%s: version %s of the model %s has no index of past inputs (\"index\" in its "
+                   "%sversion %s of the model %s has no index of past inputs (\"index\" in its "
                    "entry of the configuration), and none of its inputs are kept for a review",
-                   request->call.wish == WISH_SIMILAR ? "k" : "similar", row->model->info->version,
+                   request->call.wish == WISH_SIMILAR ? "" : "similar: ", row->model->info->version,
                    row->model->name);
 }
 

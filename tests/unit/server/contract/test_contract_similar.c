@@ -180,17 +180,19 @@ START_TEST(similar_refuses_by_name)
     } rows[] = {
         {"/similar", "{\"text\": \"a\", \"k\": 0}", "$.k: must be from 1 to 100"},
         {"/similar", "{\"text\": \"a\", \"k\": 101}", "$.k: must be from 1 to 100"},
-        {"/similar", "{\"text\": \"a\", \"top_k\": 2}", "$.top_k: unknown member"},
+        {"/similar", "{\"text\": \"a\", \"top_k\": 2}",
+         "$.top_k: unknown member; did you mean \"k\"?"},
         {"/similar", "{\"k\": 2}", "$: expected one of \"text\", \"image\" and \"inputs\""},
         {"/similar?explain=true", "{\"text\": \"a\"}", "?explain: unknown option"},
         {"/similar?k=3", "{\"text\": \"a\", \"k\": 2}", "?k: the body has another value"},
         {"/predict?similar=0", "{\"text\": \"a\"}", "?similar: must be"},
-        {"/predict", "{\"text\": \"a\", \"k\": 2}", "$.k: unknown member"},
+        {"/predict", "{\"text\": \"a\", \"k\": 2}",
+         "$.k: unknown member; did you mean \"similar\"?"},
         {"/predict", "{\"text\": \"a\", \"similar\": 101}", "$.similar: must be from 1 to 100"},
         {"/predict", "{\"text\": \"a\", \"similar\": 5}",
          "$.text: similar: version 1 of the model plain has no index of past inputs"},
         {"/similar", "{\"text\": \"a\", \"model\": \"plain\"}",
-         "$.text: k: version 1 of the model plain has no index of past inputs"},
+         "$.text: version 1 of the model plain has no index of past inputs"},
     };
     struct bench bench;
     bench_open(&bench, "");
