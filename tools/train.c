@@ -177,16 +177,22 @@ static void show_errors(const struct train_options *options, const struct number
             errors->bias, options->out);
 }
 
-static void show_judgement(const struct train_options *options, const struct conclusion *found)
+/* Of answers, which are spans of a model of tags; then where the report lies. */
+static void show_automatic(const struct train_options *options, const struct conclusion *found)
 {
-    fprintf(stderr, "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; ", found->accuracy,
-            found->macro_f1, found->ece);
     if (found->automatic > 0)
         fprintf(stderr, "automatic %.1f %%, of which %.1f %% right\n", 100 * found->automatic,
                 100 * found->right);
     else
         fputs("no answer is automatic yet\n", stderr);
     fprintf(stderr, "report: %s/report.html\n", options->out);
+}
+
+static void show_judgement(const struct train_options *options, const struct conclusion *found)
+{
+    fprintf(stderr, "accuracy %.4f, macro-F1 %.4f, calibration error %.4f; ", found->accuracy,
+            found->macro_f1, found->ece);
+    show_automatic(options, found);
     if (found->remarks != NULL)
         fputs(found->remarks, stderr);
 }
@@ -278,14 +284,11 @@ static void show_end(const struct train_options *options, const struct trainer_r
                 "accuracy %.4f; nDCG@10 %.4f (search by words, BM25: %.4f)\n"
                 "report: %s/report.json\n",
                 found->accuracy, found->ndcg, found->ndcg_words, options->out);
-    else if (found->judged && result->task == TRAIN_TAG)
-        fprintf(
-            stderr,
-            "F1 of spans %.4f (macro: %.4f), all spans right in %.1f %% of the texts; automatic "
-            "%.1f %% of the spans, of which %.1f %% right\nreport: %s/report.html\n",
-            found->span_f1, found->span_macro_f1, 100 * found->exact, 100 * found->automatic,
-            100 * found->right, options->out);
-    else if (found->judged && result->task == TRAIN_WRITE)
+    else if (found->judged && result->task == TRAIN_TAG) {
+        fprintf(stderr, "F1 of spans %.4f (macro: %.4f), all spans right in %.1f %% of the texts; ",
+                found->span_f1, found->span_macro_f1, 100 * found->exact);
+        show_automatic(options, found);
+    } else if (found->judged && result->task == TRAIN_WRITE)
         fprintf(stderr, "written exactly: %.2f %% of the texts\nreport: %s/report.json\n",
                 100 * found->exact, options->out);
     else if (found->judged && result->task == TRAIN_REGRESS)
