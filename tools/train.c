@@ -177,7 +177,7 @@ static void show_errors(const struct train_options *options, const struct number
             errors->bias, options->out);
 }
 
-/* Of answers, which are spans of a model of tags; then where the report lies. */
+/* Tells the share of automatic answers (spans, of a model of tags), and where the report lies. */
 static void show_automatic(const struct train_options *options, const struct conclusion *found)
 {
     if (found->automatic > 0)
