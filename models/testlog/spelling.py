@@ -111,7 +111,10 @@ def key(rng, field, strange=0.1):
     def make(rng):
         if rng.random() < strange:
             return rng.choice(CASES)(letters(rng, 1, 4))
-        parts = [shorten(rng, w) for w in rng.choice(FIELDS[field]).split()]
+        words_of = rng.choice(FIELDS[field]).split()
+        if len(words_of) > 1 and rng.random() < 0.2:
+            return rng.choice(CASES)("".join(w[0] for w in words_of))       # initials
+        parts = [shorten(rng, w) for w in words_of]
         return rng.choice(CASES)(rng.choice(("", "_", "-", " ", " ", ".")).join(parts))
     return allowed(rng, make)
 

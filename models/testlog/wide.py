@@ -263,6 +263,8 @@ class Wide(Style):
         self.part_joint = rng.choice((" ", " ", "#", ": ", "=", "_"))
         self.part_sites = rng.random() < 0.5
         self.tail = rng.sample(("site", "where", "verdict", "bins", "count"), rng.randint(1, 4))
+        if "bins" not in self.tail and rng.random() < 0.75:     # the end of a part nearly always tells its bins
+            self.tail.insert(rng.randint(0, len(self.tail)), "bins")
         self.tail_names = {k: spelling.key(rng, k, 0.05) for k in TAIL} if rng.random() < 0.2 else {}
         self.tail_gap = rng.choice((" ", " ", "  ", ", ", " | ", ";", "\t", ": "))
         self.tail_mark = rng.choice(("", "", "", "> ", "-- ", "* ", "end ", "=> ", "# ",
