@@ -64,5 +64,8 @@ bool nearest_list(char *list, size_t size, const char *name)
     size_t used = strlen(list), need = strlen(between) + strlen(name);
     bool fits = used + need + sizeof ", ..." <= size;
     snprintf(list + used, size - used, "%s%s", between, fits ? name : "...");
+    for (char *at = list + used; *at != '\0'; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            *at = '?';
     return fits;
 }

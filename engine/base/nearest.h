@@ -16,7 +16,8 @@
 const char *nearest_name(const char *name, const char *const *known, size_t count);
 
 /* Appends ", name" to a list of known names for an error text; list[size] is "" at first. False if
- * that does not fit: the list then ends with "..." and is full. size is at least 8. */
+ * that does not fit: the list then ends with "..." and is full. size is at least 8. Names may come
+ * from a file: a control character, which a terminal would obey, becomes "?". */
 bool nearest_list(char *list, size_t size, const char *name);
 
 #endif

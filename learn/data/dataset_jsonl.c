@@ -35,8 +35,7 @@ static enum err_code list_member(void *context, const char *key, const struct js
                                                      : ERR_TOO_LARGE; /* the list is full */
 }
 
-/* Names the members that are there, as many as fit: a list is a person's text, and is shown as it
- * is. */
+/* Names the members that are there, as many as fit. */
 static enum err_code is_missing(const struct json_t *object, const char *key, struct err *err)
 {
     char names[MEMBERS_BYTES] = "";

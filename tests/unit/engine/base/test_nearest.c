@@ -88,6 +88,9 @@ START_TEST(a_list_of_names_ends_where_its_room_does)
     ck_assert_str_eq(list, "ab, ");
     ck_assert(!nearest_list(list, sizeof list, "cdefgh"));
     ck_assert_str_eq(list, "ab, , ...");
+    list[0] = '\0';
+    ck_assert(nearest_list(list, sizeof list, "\033[1m\n\x7f"));
+    ck_assert_str_eq(list, "?[1m??");
     for (size_t size = 8; size < 40; size++) {
         char *room = malloc(size); /* a sanitizer sees what lies behind */
         room[0] = '\0';
