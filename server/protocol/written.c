@@ -197,9 +197,6 @@ enum err_code written_read(struct request *request, const struct json_t *paramet
     const struct json_t *inner = doc_member(parameters, name);
     if (doc_check_members(inner, place, WRITTEN_GENERATE, &request->err))
         return request->err.code = ERR_UNUSABLE;
-    if (inner != NULL && strcmp(doc_type_name(inner), "an object") != 0)
-        return err_set(&request->err, ERR_UNUSABLE, "%s: expected an object, found %s", name,
-                       doc_type_name(inner));
     if (read_details(request, parameters, how) || check_ignored(request, parameters) ||
         check_ignored(request, inner) || written_read_top(request, inner) ||
         read_generate(request, parameters, "$.parameters"))
