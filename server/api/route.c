@@ -120,7 +120,7 @@ const struct route route_table[] = {
      .begin = oip_statistics},
     {"/v2/repository/index", HTTP_POST, SCOPE_ADMIN,
      .says = {"oipIndex", "The models that are loaded", .schema = "OipIndex",
-              .takes = "OipIndexRequest"},
+              .takes = "OipIndexRequest", .can = CAN(UNUSABLE)},
      .head = rollout_head, .begin = oip_index, .has_body = true, .is_body_optional = true},
     {"/v2/repository/models/{model}/load", HTTP_POST, SCOPE_ADMIN,
      .says = {"oipLoad", "Serves a model below models_root, as POST /admin/models does",

@@ -287,6 +287,7 @@ test('the Open Inference Protocol', async () => {
         await get(`/v2/models/none${path}`, 404, `/v2/models/{model}${pattern}`);
     }
     await exchange({ method: 'POST', path: '/v2/repository/index', body: '{}', headers: TYPE }, 200);
+    await exchange({ method: 'POST', path: '/v2/repository/index', body: '5', headers: TYPE }, 422);
     await exchange({ method: 'POST', path: '/v2/repository/models/none/unload', body: '{}',
         pattern: '/v2/repository/models/{model}/unload', headers: TYPE }, 404);
     await exchange({ method: 'POST', path: '/v2/repository/models/none/load', body: '{}',
