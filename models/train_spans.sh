@@ -10,19 +10,17 @@ WORK=${WORK:-$BUILD/train-spans}
 SEED=${SEED:-1}
 mkdir -p "$WORK"
 
-spans() {
-    python3 models/testlog/make_spans.py "$@"
-}
 [ -f "$WORK/apart.jsonl" ] ||
-    spans "$WORK" --seed "$SEED" --count 1 --validation 1 --test "${TEST:-500}" --encoder models/testlog-bert \
-          ${DATA:+--real "$DATA/failing_dies.jsonl"}
+    python3 models/testlog/make_spans.py "$WORK" --seed "$SEED" --count 1 --validation 1 --test "${TEST:-500}" \
+            --encoder models/testlog-bert ${DATA:+--real "$DATA/failing_dies.jsonl"}
 
 # learn FROM OUT SEED COUNT OPTION...: fresh logs, each in one stretch of it at a pass.
 learn() {
     from=$1 out=$2 seed=$3 count=$4
     shift 4
     [ -f "$out/data/apart.jsonl" ] ||
-        spans "$out/data" --seed "$((seed + 10))" --count "$count" --validation "${VALIDATION:-150}" --test 1
+        python3 models/testlog/make_spans.py "$out/data" --seed "$((seed + 10))" --count "$count" \
+                --validation "${VALIDATION:-150}" --test 1
     train --task tag --model "$from" --data "$out/data/train.jsonl" --validation "$out/data/validation.jsonl" \
           --out "$out/model" --tokens 256 --windows 1 --micro-tokens 2048 --batch 8 --warmup 0.03 --seed "$seed" "$@"
 }

@@ -35,8 +35,8 @@ static enum err_code list_member(void *context, const char *key, const struct js
                                                      : ERR_TOO_LARGE; /* the list is full */
 }
 
-/* Names the members that are there, as many as fit. */
-static enum err_code is_missing(const struct json_t *object, const char *key, struct err *err)
+/* Names the members that are there, as many as fit, beside the one that is not. */
+static enum err_code refuse_missing(const struct json_t *object, const char *key, struct err *err)
 {
     char names[MEMBERS_BYTES] = "";
     struct err full = {0};
@@ -54,7 +54,7 @@ static enum err_code take(struct dataset *dataset, const struct json_t *object, 
     const struct json_t *value = doc_member(object, key);
     const char *text = doc_text(value, len);
     if (value == NULL)
-        return is_missing(object, key, err);
+        return refuse_missing(object, key, err);
     return text != NULL ? keep(dataset, text, *len, out, len, err) : wrong_type(key, value, err);
 }
 
@@ -129,7 +129,7 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
         (strcmp(doc_type_name(value), "an array") == 0 || doc_has_null(object, key)))
         return join_labels(dataset, value, key, options, record, err);
     if (value == NULL)
-        return is_missing(object, key, err);
+        return refuse_missing(object, key, err);
     if ((text = label_text(value, options->labels_numbers, digits, &len)) == NULL)
         return wrong_type(key, value, err);
     if (len == 0 && options->labels_optional)

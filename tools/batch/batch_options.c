@@ -81,8 +81,8 @@ static const struct cli_option table[] = {
         .help = "The member or column of --data that holds the text."),
     ROW(image_field, "image-field", "NAME", .fallback = "image",
         .help = "The member or column of --data that names the image."),
-    ROW(id_field, "id-field", "NAME", .fallback = "id",
-        .help = "The member or column of --data whose value is the id of the answer."),
+    ROW(id_field, "id-field", "NAME",
+        .help = "The member or column of --data whose value is the id of the answer (default id)."),
     ROW(out, "out", "FILE", .apply = set_out, .stream = CLI_STDOUT,
         .help = "Where the results go (default, and -: standard output). The same command "
                 "continues a file "
@@ -311,7 +311,7 @@ enum err_code batch_options_state(struct output_state *out, const struct batch_o
                                   const char *model, const char *dtype, struct err *err)
 {
     const char *prompt = options->local.answers.prompt_name;
-    const char *id = strcmp(options->id_field, "id") != 0 ? options->id_field : NULL;
+    const char *id = options->id_field;
     char top_k[16], fields[512];
     snprintf(top_k, sizeof top_k, "%u", options->local.format.top_k);
     snprintf(fields, sizeof fields, "%.100s, %.100s%s%.100s%s%.100s", options->text_field,

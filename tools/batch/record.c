@@ -64,11 +64,6 @@ static enum err_code copy_member(const struct json_t *object, const char *key, s
     return *out != NULL ? ERR_OK : err_no_memory(err, *len);
 }
 
-static const char *id_field(const struct record_form *form)
-{
-    return form->id_field != NULL ? form->id_field : "id";
-}
-
 static enum err_code take_json_id(const struct json_t *object, const char *key, struct arena *arena,
                                   struct record_input *out, struct err *err)
 {
@@ -100,9 +95,10 @@ static enum err_code take_members(const struct record *record, const struct json
                                   struct record_input *out, struct err *err)
 {
     const struct record_form *form = record->form;
+    const char *id = form->id_field != NULL ? form->id_field : "id";
     const char *text, *image, *pair;
     size_t text_len = 0, image_len = 0, pair_len = 0;
-    if (take_json_id(object, id_field(form), arena, out, err) ||
+    if (take_json_id(object, id, arena, out, err) ||
         copy_member(object, form->text_field, arena, &text, &text_len, err) ||
         copy_member(object, form->image_field, arena, &image, &image_len, err) ||
         copy_member(object, "text_pair", arena, &pair, &pair_len, err))
@@ -146,7 +142,7 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
                   {form->image_field, &form->image},
                   {"text_pair", &form->pair},
                   {"question", &form->question},
-                  {id_field(form), &form->id}};
+                  {form->id_field != NULL ? form->id_field : "id", &form->id}};
     char names[200] = "";
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
         *wanted[w].column = RECORD_NO_COLUMN;
@@ -159,7 +155,7 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
         }
     }
     const bool has_input = form->text != RECORD_NO_COLUMN || form->image != RECORD_NO_COLUMN;
-    const bool has_id = form->id != RECORD_NO_COLUMN || strcmp(id_field(form), "id") == 0;
+    const bool has_id = form->id != RECORD_NO_COLUMN || form->id_field == NULL;
     if (has_input && has_id)
         return ERR_OK;
     for (unsigned i = 0; i < csv->field_count; i++)
@@ -169,7 +165,7 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
         return err_set(
             err, ERR_UNUSABLE,
             "no column is named '%s'; the columns are: %s (--id-field says which to take)",
-            id_field(form), names);
+            form->id_field, names);
     return err_set(err, ERR_UNUSABLE,
                    "no column is named '%s' or '%s'; the columns are: %s (--text-field and "
                    "--image-field say which to take)",

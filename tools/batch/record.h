@@ -27,7 +27,7 @@ struct record_form {
     const char
         *path; /* path of the source; "-": standard input. Images are relative to its folder. */
     const char *text_field, *image_field; /* members of JSON; columns of CSV are numbers: */
-    const char *id_field; /* NULL: "id", which a CSV may lack; another one must be there */
+    const char *id_field; /* NULL: "id", which a CSV may lack; one that is named must be there */
     char separator;
     unsigned columns;
     int text, image, pair, question, id; /* RECORD_NO_COLUMN: there is none */

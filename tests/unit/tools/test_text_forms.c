@@ -101,7 +101,7 @@ static void as_records(enum source_kind kind, unsigned form)
     bool found = true;
     sources = (struct sources){0};
     ck_assert_msg(!sources_add(&sources, kind, path, &err) &&
-                      !sources_open(&sources, "text", "image", "id", &err),
+                      !sources_open(&sources, "text", "image", NULL, &err),
                   "form %u: %s", form, err.text);
     while (sources_next(&sources, &record, &found, &err) == ERR_OK && found) {
         struct arena arena;

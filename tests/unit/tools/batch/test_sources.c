@@ -41,7 +41,7 @@ static void read_all(enum source_kind kind, const char *path, unsigned count,
     bool found = true;
     begin();
     ck_assert_int_eq(sources_add(sources, kind, path, &err), ERR_OK);
-    ck_assert_msg(sources_open(sources, "text", "image", "id", &err) == ERR_OK, "%s", err.text);
+    ck_assert_msg(sources_open(sources, "text", "image", NULL, &err) == ERR_OK, "%s", err.text);
     while (found)
         ck_assert_int_eq(sources_next(sources, &record, &found, &err), ERR_OK);
     ck_assert_uint_eq(sources->inputs, count);
@@ -61,7 +61,7 @@ START_TEST(sources_come_in_the_order_of_the_arguments)
     sources_add(sources, SOURCE_LINES, file("1.log", "a\n\nb\n"), &err);
     sources_add(sources, SOURCE_DATA, file("2.jsonl", "{\"text\":\"c\"}\n"), &err);
     sources_add(sources, SOURCE_DATA, file("3.csv", "text,id\nd,1\n"), &err);
-    ck_assert_int_eq(sources_open(sources, "text", "image", "id", &err), ERR_OK);
+    ck_assert_int_eq(sources_open(sources, "text", "image", NULL, &err), ERR_OK);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         ck_assert_int_eq(sources_next(sources, &record, &found, &err), ERR_OK);
         ck_assert(found);
@@ -111,7 +111,7 @@ static void refused(enum source_kind kind, const char *path, const char *why)
 {
     begin();
     if (sources_add(sources, kind, path, &err) == ERR_OK)
-        sources_open(sources, "text", "image", "id", &err);
+        sources_open(sources, "text", "image", NULL, &err);
     ck_assert_int_eq(err.code, ERR_UNUSABLE);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
     end();
